@@ -1,0 +1,60 @@
+# Everything runs in .venv, which is made on first use with any Python from 3.11 on.
+# PYTHON=... chooses another interpreter; VENV=... another place.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; exit; }; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+# One thread for each process: results and timings do not depend on the machine's cores.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: demo test lint types contracts check format docs benchmarks clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m examples.sample_paths
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+contracts: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+check: lint types contracts test
+
+benchmarks: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.search
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) build dist site output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "xstar needs Python 3.11 or newer; none was found. Name one with: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
