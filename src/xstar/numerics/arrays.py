@@ -1,0 +1,220 @@
+"""Which namespace, which device, which dtype; and what the array API standard lacks.
+
+All numerical modules take arrays of any array-API namespace (NumPy, torch, CuPy, ...), ask this
+module for the namespace and stay inside the standard. It is the only module that knows a backend
+by name. Random numbers are drawn by a NumPy generator and moved, so every backend sees the same
+draws. Everything is float64, except where a docstring says why not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+from xstar.errors import DataError
+
+Array: TypeAlias = Any
+"""An array of any array-API namespace; the standard has no static type for it."""
+Namespace: TypeAlias = Any
+"""A module with the functions of the array API standard."""
+HostArray: TypeAlias = npt.NDArray[Any]
+
+BLOCK_ELEMENTS = 1 << 22
+"""How many float64 elements a temporary block may have (32 MiB) before work is cut into chunks."""
+
+
+def namespace(*values: Any) -> Namespace:
+    """The array-API namespace of the arrays among the values; NumPy where there are none."""
+    arrays = [value for value in values if array_api_compat.is_array_api_obj(value)]
+    if not arrays:
+        return array_api_compat.array_namespace(np.empty(0))
+    return array_api_compat.array_namespace(*arrays)
+
+
+def device(x: Array) -> Any:
+    """The device that holds the array."""
+    return array_api_compat.device(x)
+
+
+def floats(value: Any, name: str, like: Array | None = None) -> Array:
+    """A copy of the value as a finite float64 array, in the namespace and on the device of `like` or its own.
+
+    Lists and scalars become NumPy arrays when no `like` is given. A copy, so that what the caller does to the
+    original later changes nothing here.
+    """
+    anchor = value if like is None else like
+    xp = namespace(anchor)
+    where = device(anchor) if array_api_compat.is_array_api_obj(anchor) else None
+    try:
+        if not array_api_compat.is_array_api_obj(value) or namespace(value) != xp:
+            value = np.array(to_numpy(value), dtype=np.float64)
+        array = xp.asarray(value, dtype=xp.float64, device=where, copy=True)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} must be numbers that form a regular array; received {_shown(value)} ({error})."
+        ) from error
+    if not bool(xp.all(xp.isfinite(array))):
+        bad = int(xp.sum(xp.astype(~xp.isfinite(array), xp.int64)))
+        raise DataError(
+            f"{name} must be finite; received {bad} NaN or infinite of {math.prod(array.shape)} "
+            "values. Leave such rows out, or report them as failures."
+        )
+    return array
+
+
+def move(values: HostArray, like: Array) -> Array:
+    """Host values in the namespace and on the device of `like`; floats become float64."""
+    xp = namespace(like)
+    dtype = xp.float64 if values.dtype.kind == "f" else None
+    if not values.flags.writeable:  # torch refuses to share memory that is read-only
+        values = values.copy()
+    return xp.asarray(values, dtype=dtype, device=device(like))
+
+
+def to_numpy(x: Array) -> HostArray:
+    """The array in host memory, as NumPy."""
+    if isinstance(x, np.ndarray):
+        return x
+    if array_api_compat.is_torch_array(x):
+        return np.asarray(x.detach().cpu())
+    if array_api_compat.is_cupy_array(x):
+        return np.asarray(x.get())
+    return np.asarray(x)
+
+
+def top_k(x: Array, k: int) -> Array:
+    """Indices of the k largest entries along the last axis, largest first; ties to the lower index."""
+    xp = namespace(x)
+    return xp.argsort(x, axis=-1, descending=True, stable=True)[..., :k]
+
+
+def scatter_rows(target: Array, rows: HostArray, values: Array) -> Array:
+    """A copy of `target` whose given rows are replaced (the standard has no indexed assignment)."""
+    xp = namespace(target)
+    source = np.arange(target.shape[0])
+    source[rows] = target.shape[0] + np.arange(len(rows))
+    return xp.take(xp.concat([target, values], axis=0), move(source, target), axis=0)
+
+
+def take_rows(x: Array, rows: HostArray) -> Array:
+    """The rows of the array with the given host indices."""
+    return namespace(x).take(x, move(rows, x), axis=0)
+
+
+def chunks(total: int, elements_per_item: int) -> Iterator[slice]:
+    """Slices that cover range(total), each small enough for `BLOCK_ELEMENTS`."""
+    step = max(1, BLOCK_ELEMENTS // max(1, elements_per_item))
+    for start in range(0, total, step):
+        yield slice(start, min(start + step, total))
+
+
+def in_chunks(
+    function: Callable[[Array], tuple[Array, ...]], x: Array, elements_per_row: int, axes: tuple[int, ...]
+) -> tuple[Array, ...]:
+    """Apply a row-wise function to the points x (..., m, d) block by block; join output k on axes[k].
+
+    Which blocks are used changes no value: each row is computed alone.
+    """
+    rows = x.shape[-2]
+    if rows * elements_per_row <= BLOCK_ELEMENTS:
+        return function(x)
+    xp = namespace(x)
+    parts = [function(x[..., block, :]) for block in chunks(rows, elements_per_row)]
+    return tuple(xp.concat(list(part), axis=axis) for part, axis in zip(zip(*parts, strict=True), axes, strict=True))
+
+
+def erfcx(x: Array) -> Array:
+    """exp(x^2) erfc(x), from SciPy, torch or CuPy: whoever owns the array."""
+    if array_api_compat.is_torch_array(x):
+        import torch
+
+        return torch.special.erfcx(x)
+    if array_api_compat.is_cupy_array(x):
+        from cupyx.scipy import special as cupy_special
+
+        return cupy_special.erfcx(x)
+    from scipy import special
+
+    return move(special.erfcx(to_numpy(x)), x)
+
+
+def try_cholesky(matrices: Array) -> tuple[Array, Array]:
+    """Lower factors of matrices (b, n, n), and which of them exist (b,); the others are left undefined."""
+    xp = namespace(matrices)
+    if array_api_compat.is_torch_array(matrices):
+        import torch
+
+        factor, info = torch.linalg.cholesky_ex(matrices)
+        found = info == 0
+    else:
+        try:
+            factor = xp.linalg.cholesky(matrices)
+            found = xp.ones(matrices.shape[:1], dtype=xp.bool, device=device(matrices))
+        except np.linalg.LinAlgError:
+            factor, found = _cholesky_one_by_one(matrices)
+    # GPU libraries may return NaN instead of an error code.
+    diagonal = xp.linalg.diagonal(factor)
+    return factor, found & xp.all(xp.isfinite(diagonal), axis=-1)
+
+
+def _cholesky_one_by_one(matrices: Array) -> tuple[Array, Array]:
+    xp = namespace(matrices)
+    factors, found = [], []
+    for i in range(matrices.shape[0]):
+        try:
+            factors.append(xp.linalg.cholesky(matrices[i, ...]))
+            found.append(True)
+        except np.linalg.LinAlgError:
+            factors.append(matrices[i, ...])
+            found.append(False)
+    return xp.stack(factors), move(np.asarray(found), matrices)
+
+
+def solve_lower(factor: Array, right: Array, *, transpose: bool = False) -> Array:
+    """Solve L x = b, or L^T x = b, for lower triangular L (..., n, n) and b (..., n, k)."""
+    xp = namespace(factor, right)
+    if array_api_compat.is_torch_array(factor):
+        import torch
+
+        if transpose:
+            return torch.linalg.solve_triangular(factor.mT, right, upper=True)
+        return torch.linalg.solve_triangular(factor, right, upper=False)
+    if array_api_compat.is_numpy_array(factor) and factor.shape[-1] > _SMALL:
+        return _solve_lower_blas(factor, right, transpose)
+    # The gufunc runs a whole batch of small systems in C, where a loop over BLAS calls would not pay.
+    return xp.linalg.solve(xp.linalg.matrix_transpose(factor) if transpose else factor, right)
+
+
+_SMALL = 24
+
+
+def _solve_lower_blas(factor: HostArray, right: HostArray, transpose: bool) -> HostArray:
+    """Triangular solves over the batch by BLAS, without a copy.
+
+    A row-major L seen by column-major BLAS is L^T, upper triangular, so L X = B becomes
+    X^T (L^T) = B^T: the triangle stands on the right.
+    """
+    from scipy.linalg import blas
+
+    batch = np.broadcast_shapes(factor.shape[:-2], right.shape[:-2])
+    n, k = right.shape[-2:]
+    out = np.empty((*batch, n, k))
+    if out.size == 0:
+        return out
+    factors = np.broadcast_to(factor, (*batch, n, n))
+    rights = np.broadcast_to(right, (*batch, n, k))
+    for index in np.ndindex(*batch):
+        triangle = np.ascontiguousarray(factors[index]).T
+        target = np.ascontiguousarray(rights[index]).T
+        out[index] = blas.dtrsm(1.0, triangle, target, side=1, lower=0, trans_a=int(transpose)).T
+    return out
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

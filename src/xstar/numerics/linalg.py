@@ -1,0 +1,108 @@
+"""Cholesky factors that do not fail, and what is solved and updated with them.
+
+Notation
+    L          lower triangular factor                      (..., n, n)
+    jitter     what was added to the diagonal to obtain L   (...)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from xstar.numerics.arrays import (
+    Array,
+    device,
+    move,
+    namespace,
+    scatter_rows,
+    solve_lower,
+    take_rows,
+    to_numpy,
+    try_cholesky,
+)
+
+RELATIVE_JITTERS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+"""The escalation after a first try without jitter, relative to the mean of the diagonal."""
+
+
+class Cholesky(NamedTuple):
+    """A batch of factors; the outcome is data, not an exception."""
+
+    factor: Array
+    """L with L L^T = A + jitter I; NaN where there is none."""
+    jitter: Array
+    """Zero for a matrix that needed no repair."""
+    found: Array
+    """False where even the largest jitter did not help (NaN, or a clearly negative eigenvalue)."""
+
+
+def safe_cholesky(matrix: Array) -> Cholesky:
+    """Factor symmetric matrices (..., n, n), adding to the diagonal only where and what is needed.
+
+    A matrix that fails is tried again with jitter from 1e-13 to 1e-4 times the mean of its own
+    diagonal; its neighbours in the batch keep their exact factors.
+    """
+    xp = namespace(matrix)
+    batch, n = matrix.shape[:-2], matrix.shape[-1]
+    matrices = xp.reshape(matrix, (math.prod(batch), n, n))
+    factor, found = try_cholesky(matrices)
+    jitter = xp.zeros(matrices.shape[:1], dtype=matrices.dtype, device=device(matrices))
+    if not bool(xp.all(found)):
+        factor, jitter, found = _repair(matrices, factor, found, jitter)
+    return Cholesky(xp.reshape(factor, matrix.shape), xp.reshape(jitter, batch), xp.reshape(found, batch))
+
+
+def _repair(matrices: Array, factor: Array, found: Array, jitter: Array) -> Cholesky:
+    xp = namespace(matrices)
+    n = matrices.shape[-1]
+    identity = xp.eye(n, dtype=matrices.dtype, device=device(matrices))
+    bad = np.flatnonzero(~to_numpy(found))
+    scale = xp.mean(xp.abs(xp.linalg.diagonal(matrices)), axis=-1)
+    for relative in RELATIVE_JITTERS:
+        added = relative * take_rows(scale, bad)
+        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, None, None] * identity)
+        mended = np.flatnonzero(to_numpy(ok))
+        factor = scatter_rows(factor, bad[mended], take_rows(repaired, mended))
+        jitter = scatter_rows(jitter, bad[mended], take_rows(added, mended))
+        bad = np.delete(bad, mended)
+        if bad.size == 0:
+            break
+    factor = scatter_rows(factor, bad, xp.full((bad.size, n, n), xp.nan, dtype=factor.dtype, device=device(factor)))
+    found = np.ones(matrices.shape[0], dtype=bool)
+    found[bad] = False
+    return Cholesky(factor, jitter, move(found, matrices))
+
+
+def solve_cholesky(factor: Array, right: Array) -> Array:
+    """(L L^T)^{-1} b for b (..., n, k)."""
+    return solve_lower(factor, solve_lower(factor, right), transpose=True)
+
+
+def log_determinant(factor: Array) -> Array:
+    """log det(L L^T), shape (...)."""
+    xp = namespace(factor)
+    return 2.0 * xp.sum(xp.log(xp.linalg.diagonal(factor)), axis=-1)
+
+
+def extend_cholesky(factor: Array, cross: Array, corner: Array) -> Cholesky:
+    """The factor of [[A, cross], [cross^T, corner]] from L of A: O(n^2 k) for k new rows.
+
+    Only the Schur complement of the new rows is repaired with jitter where necessary.
+    """
+    xp = namespace(factor, cross, corner)
+    whitened = solve_lower(factor, cross)
+    rows = xp.linalg.matrix_transpose(whitened)
+    schur = safe_cholesky(corner - xp.matmul(rows, whitened))
+    batch, n, k = whitened.shape[:-2], whitened.shape[-2], whitened.shape[-1]
+    upper = xp.concat(
+        [
+            xp.broadcast_to(factor, (*batch, n, n)),
+            xp.zeros((*batch, n, k), dtype=factor.dtype, device=device(factor)),
+        ],
+        axis=-1,
+    )
+    lower = xp.concat([rows, xp.broadcast_to(schur.factor, (*batch, k, k))], axis=-1)
+    return Cholesky(xp.concat([upper, lower], axis=-2), schur.jitter, schur.found)
