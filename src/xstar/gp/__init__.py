@@ -1,0 +1,26 @@
+"""Gaussian processes: kernels, hyperparameters, the exact posterior, inference and sample paths."""
+
+from xstar.gp.hyperparameters import Hyperparameters
+from xstar.gp.inference import MAP, Fixed, Inference, Inferred, PosteriorMean, SliceSampling
+from xstar.gp.kernels import Kernel, Matern52, SquaredExponential
+from xstar.gp.paths import Paths, draw_paths
+from xstar.gp.posterior import Posterior
+from xstar.gp.priors import Gamma, Prior
+
+__all__ = [
+    "MAP",
+    "Fixed",
+    "Gamma",
+    "Hyperparameters",
+    "Inference",
+    "Inferred",
+    "Kernel",
+    "Matern52",
+    "Paths",
+    "Posterior",
+    "PosteriorMean",
+    "Prior",
+    "SliceSampling",
+    "SquaredExponential",
+    "draw_paths",
+]

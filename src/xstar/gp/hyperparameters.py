@@ -1,0 +1,125 @@
+"""The hyperparameters of a GP.
+
+Notation
+    lengthscales    l_i, in units of the cube               (..., d)
+    amplitude       gamma, prior standard deviation of f    (...)
+    noise           standard deviation of an observation    (...)
+    theta           the logarithms of all, in this order    (..., d + 2)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xstar.errors import SettingsError
+from xstar.numerics.arrays import Array, HostArray, floats, namespace, take_rows
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Lengthscales, amplitude and noise; their leading axes are broadcast against each other.
+
+    Numbers and lists become float64 arrays. The amplitude and the noise are standard deviations.
+    """
+
+    lengthscales: Array
+    amplitude: Array
+    noise: Array
+
+    def __post_init__(self) -> None:
+        given = (self.lengthscales, self.amplitude, self.noise)
+        anchor = next((value for value in given if hasattr(value, "shape")), None)
+        lengthscales = _scale(self.lengthscales, "lengthscales", anchor)
+        amplitude = _scale(self.amplitude, "amplitude", anchor)
+        noise = _scale(self.noise, "noise", anchor, zero_allowed=True)
+        if lengthscales.ndim == 0 or lengthscales.shape[-1] == 0:
+            raise SettingsError(
+                "lengthscales must have one entry per coordinate on its last axis, for example [0.3, 0.3] in two "
+                f"dimensions; received shape {tuple(lengthscales.shape)}."
+            )
+        try:
+            batch = np.broadcast_shapes(lengthscales.shape[:-1], amplitude.shape, noise.shape)
+        except ValueError as error:
+            raise SettingsError(
+                "the leading axes of lengthscales, amplitude and noise must agree; received shapes "
+                f"{tuple(lengthscales.shape)}, {tuple(amplitude.shape)} and {tuple(noise.shape)}."
+            ) from error
+        xp = namespace(lengthscales)
+        object.__setattr__(self, "lengthscales", xp.broadcast_to(lengthscales, (*batch, lengthscales.shape[-1])))
+        object.__setattr__(self, "amplitude", xp.broadcast_to(amplitude, batch))
+        object.__setattr__(self, "noise", xp.broadcast_to(noise, batch))
+
+    @classmethod
+    def from_log(cls, theta: Array) -> Hyperparameters:
+        """From the vector of logarithms (..., d + 2)."""
+        values = namespace(theta).exp(theta)
+        return cls(values[..., :-2], values[..., -2], values[..., -1])
+
+    def log(self) -> Array:
+        """The vector of logarithms (..., d + 2); the last is -inf where the noise is zero."""
+        xp = namespace(self.lengthscales)
+        scales = xp.stack([self.amplitude, self.noise], axis=-1)
+        with np.errstate(divide="ignore"):
+            return xp.log(xp.concat([self.lengthscales, scales], axis=-1))
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return int(self.lengthscales.shape[-1])
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return tuple(self.amplitude.shape)
+
+    @property
+    def variance(self) -> Array:
+        """gamma^2, the prior variance of f."""
+        return self.amplitude * self.amplitude
+
+    @property
+    def noise_variance(self) -> Array:
+        """The variance of one observation's noise."""
+        return self.noise * self.noise
+
+    def like(self, x: Array) -> Hyperparameters:
+        """The same in the namespace and on the device of x."""
+        return Hyperparameters(*(floats(getattr(self, name), name, like=x) for name in _NAMES))
+
+    def expand(self) -> Hyperparameters:
+        """With one more leading axis of length 1, behind the others: to go with (..., S, ·) arrays."""
+        return Hyperparameters(self.lengthscales[..., None, :], self.amplitude[..., None], self.noise[..., None])
+
+    def flatten(self, batch: tuple[int, ...] | None = None) -> Hyperparameters:
+        """Broadcast to the leading axes `batch` (default: its own) and join them into one."""
+        xp = namespace(self.lengthscales)
+        shape = self.batch_shape if batch is None else batch
+        rows, d = math.prod(shape), self.dimension
+        return Hyperparameters(
+            xp.reshape(xp.broadcast_to(self.lengthscales, (*shape, d)), (rows, d)),
+            xp.reshape(xp.broadcast_to(self.amplitude, shape), (rows,)),
+            xp.reshape(xp.broadcast_to(self.noise, shape), (rows,)),
+        )
+
+    def take(self, rows: HostArray) -> Hyperparameters:
+        """Those at the given positions of the first leading axis."""
+        return Hyperparameters(*(take_rows(getattr(self, name), rows) for name in _NAMES))
+
+
+_NAMES = ("lengthscales", "amplitude", "noise")
+
+
+def _scale(value: Any, name: str, anchor: Array | None, *, zero_allowed: bool = False) -> Array:
+    array = floats(value, name, like=anchor)
+    xp = namespace(array)
+    bad = array < 0.0 if zero_allowed else array <= 0.0
+    if bool(xp.any(bad)):
+        raise SettingsError(
+            f"{name} must be {'>= 0' if zero_allowed else '> 0'} (a scale, not its logarithm); "
+            f"received {float(xp.min(array))!r}."
+        )
+    return array

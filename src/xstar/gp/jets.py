@@ -1,0 +1,116 @@
+"""The 2-jet of f at a point: its value, gradient and second derivatives there, and all their covariances.
+
+T f = (f; d_1 f ... d_d f; d_11 f ... d_dd f; d_ij f for i < j) at x_star, every derivative taken in lengthscale
+units (u = x / l), so that all covariances are of order gamma^2. With u = (x - x_star) / l and the radial profile
+rho(s), s = |u|^2, of the kernel:
+
+    cov(f(x), f)      = gamma^2 rho
+    cov(f(x), d_i f)  = -2 gamma^2 rho_1 u_i
+    cov(f(x), d_ij f) = gamma^2 (4 rho_2 u_i u_j + 2 rho_1 [i=j])
+    cov(d_i f, d_j f) = -2 gamma^2 rho_1(0) [i=j],    cov(f, d_ij f) = 2 gamma^2 rho_1(0) [i=j]
+    cov(d_ij f, d_kl f) = 4 gamma^2 rho_2(0) ([i=j][k=l] + [i=k][j=l] + [i=l][j=k])
+
+Notation
+    X         points                                          (..., n, d)
+    x_star    one point for each leading index                (..., d)
+    t         1 + 2 d + d (d - 1) / 2, the length of a jet
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from xstar.gp.hyperparameters import Hyperparameters
+from xstar.gp.kernels import Kernel
+from xstar.numerics.arrays import Array, HostArray, move, namespace
+
+
+class JetLayout(NamedTuple):
+    """Where the parts of a jet stand."""
+
+    value: int
+    gradient: slice
+    diagonal: slice
+    off_diagonal: slice
+    first: HostArray
+    """Row index i of each second derivative d_ij, diagonal then i < j; shape (d + d (d - 1) / 2,)."""
+    second: HostArray
+    """Column index j, likewise."""
+
+    @property
+    def length(self) -> int:
+        """t."""
+        return int(self.off_diagonal.stop)
+
+
+def jet_layout(dimension: int) -> JetLayout:
+    """The layout of jets in d dimensions."""
+    i, j = np.triu_indices(dimension, k=1)
+    own = np.arange(dimension)
+    return JetLayout(
+        value=0,
+        gradient=slice(1, 1 + dimension),
+        diagonal=slice(1 + dimension, 1 + 2 * dimension),
+        off_diagonal=slice(1 + 2 * dimension, 1 + 2 * dimension + len(i)),
+        first=np.concatenate([own, i]),
+        second=np.concatenate([own, j]),
+    )
+
+
+def jet_prior(kernel: Kernel, hyper: Hyperparameters) -> Array:
+    """cov(T f, T f) under the prior, shape (..., t, t): the same at every point."""
+    d = hyper.dimension
+    layout = jet_layout(d)
+    _, rho_1, rho_2 = (float(rho[0]) for rho in kernel.profile(np.zeros(1), 2))
+    i, j = layout.first, layout.second
+    same = (i == j).astype(float)
+    matrix = np.zeros((layout.length, layout.length))
+    matrix[0, 0] = 1.0
+    matrix[layout.gradient, layout.gradient] = -2.0 * rho_1 * np.eye(d)
+    matrix[0, 1 + d :] = matrix[1 + d :, 0] = 2.0 * rho_1 * same
+    matrix[1 + d :, 1 + d :] = (
+        4.0
+        * rho_2
+        * (np.outer(same, same) + (i[:, None] == i) * (j[:, None] == j) + (i[:, None] == j) * (j[:, None] == i))
+    )
+    return hyper.variance[..., None, None] * move(matrix, hyper.variance)
+
+
+def jet_covariance(kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array) -> Array:
+    """cov(f(x), T f), shape (..., n, t)."""
+    xp = namespace(X, x_star)
+    u = (X - x_star[..., None, :]) / hyper.lengthscales[..., None, :]
+    rho, rho_1, rho_2 = (p[..., None] for p in kernel.profile(xp.sum(u * u, axis=-1), 2))
+    first, second, same = _pairs(u)
+    products = xp.take(u, first, axis=-1) * xp.take(u, second, axis=-1)
+    parts = [rho, -2.0 * rho_1 * u, 4.0 * rho_2 * products + 2.0 * rho_1 * same]
+    return hyper.variance[..., None, None] * xp.concat(parts, axis=-1)
+
+
+def jet_covariance_gradient(kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array) -> Array:
+    """The gradient in x (in units of the cube) of cov(f(x), T f), shape (..., n, t, d)."""
+    xp = namespace(X, x_star)
+    u = (X - x_star[..., None, :]) / hyper.lengthscales[..., None, :]
+    d = u.shape[-1]
+    _, rho_1, rho_2, rho_3 = (p[..., None, None] for p in kernel.profile(xp.sum(u * u, axis=-1), 3))
+    first, second, same = _pairs(u)
+    identity = move(np.eye(d), u)
+    along = u[..., None, :]
+    u_i, u_j = xp.take(u, first, axis=-1)[..., None], xp.take(u, second, axis=-1)[..., None]
+    unit_i, unit_j = xp.take(identity, first, axis=0), xp.take(identity, second, axis=0)
+    parts = [
+        2.0 * rho_1 * along,
+        -4.0 * rho_2 * u[..., None] * along - 2.0 * rho_1 * identity,
+        8.0 * rho_3 * u_i * u_j * along + 4.0 * rho_2 * (unit_i * u_j + u_i * unit_j + same[:, None] * along),
+    ]
+    scale = hyper.variance[..., None, None, None] / hyper.lengthscales[..., None, None, :]
+    return scale * xp.concat(parts, axis=-2)
+
+
+def _pairs(u: Array) -> tuple[Array, Array, Array]:
+    """i, j and [i=j] of all second derivatives, beside u."""
+    layout = jet_layout(u.shape[-1])
+    same = (layout.first == layout.second).astype(float)
+    return move(layout.first, u), move(layout.second, u), move(same, u)

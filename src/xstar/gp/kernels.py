@@ -1,0 +1,118 @@
+"""Stationary kernels, written as a radial profile of the squared distance.
+
+    k(x, z) = gamma^2 rho(s),    s = sum_i u_i^2,    u_i = (x_i - z_i) / l_i
+
+A kernel declares rho and its derivatives in s, never a square root that is differentiated at zero; every
+covariance with derivatives of f follows from them (here and in `jets`). A new kernel is one
+`profile` and one `frequencies`.
+
+Notation
+    X, Z       points                               (..., n, d), (..., m, d)
+    hyper      lengthscales, amplitude, noise       leading axes broadcast with those of the points
+    rho_k      k-th derivative of rho in s
+
+Sources: [RW06] Rasmussen & Williams, "Gaussian Processes for Machine Learning", chapter 4.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from xstar.gp.hyperparameters import Hyperparameters
+from xstar.numerics.arrays import Array, HostArray, namespace
+
+_SQRT5 = math.sqrt(5.0)
+
+
+class Kernel(ABC):
+    """A stationary kernel with finite fourth derivatives at zero distance."""
+
+    @abstractmethod
+    def profile(self, s: Array, order: int) -> tuple[Array, ...]:
+        """rho and its first `order` derivatives at s >= 0, order <= 3.
+
+        rho_3 may grow like s^(-1/2) at zero, since it is only ever multiplied by three components of u; it
+        must be returned finite there.
+        """
+
+    @abstractmethod
+    def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
+        """Draws from the spectral density for unit lengthscales; the last axis of `shape` is d."""
+
+    def covariance(self, hyper: Hyperparameters, X: Array, Z: Array) -> Array:
+        """k(x, z), shape (..., n, m)."""
+        (rho,) = self.profile(squared_distance(hyper, X, Z), 0)
+        return hyper.variance[..., None, None] * rho
+
+    def covariance_and_gradient(self, hyper: Hyperparameters, X: Array, Z: Array) -> tuple[Array, Array]:
+        """k(x, z) and its gradient in x, shapes (..., n, m) and (..., n, m, d)."""
+        xp = namespace(X, Z)
+        u = scaled_difference(hyper, X, Z)
+        rho, rho_1 = self.profile(xp.sum(u * u, axis=-1), 1)
+        variance = hyper.variance[..., None, None]
+        slope = (2.0 * variance * rho_1)[..., None] * u / hyper.lengthscales[..., None, None, :]
+        return variance * rho, slope
+
+
+@dataclass(frozen=True)
+class SquaredExponential(Kernel):
+    """rho(s) = exp(-s / 2): infinitely smooth sample paths [RW06, eq. 4.9], the paper's kernel."""
+
+    def profile(self, s: Array, order: int) -> tuple[Array, ...]:
+        rho = namespace(s).exp(-0.5 * s)
+        return tuple((-0.5) ** k * rho for k in range(order + 1))
+
+    def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
+        return rng.standard_normal(shape)
+
+
+@dataclass(frozen=True)
+class Matern52(Kernel):
+    """rho(s) = (1 + r + r^2 / 3) exp(-r), r = sqrt(5 s): twice differentiable sample paths [RW06, eq. 4.17].
+
+    d rho / d s = -(5/6) (1 + r) exp(-r) and d^2 rho / d s^2 = (25/12) exp(-r) have no singularity at zero.
+    """
+
+    def profile(self, s: Array, order: int) -> tuple[Array, ...]:
+        xp = namespace(s)
+        r = _SQRT5 * xp.sqrt(s)
+        decay = xp.exp(-r)
+        derivatives = [(1.0 + r + r * r / 3.0) * decay]
+        if order >= 1:
+            derivatives.append((-5.0 / 6.0) * (1.0 + r) * decay)
+        if order >= 2:
+            derivatives.append((25.0 / 12.0) * decay)
+        if order >= 3:
+            derivatives.append((-125.0 / 24.0) * decay / xp.maximum(r, 1e-150))
+        return tuple(derivatives)
+
+    def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
+        """A multivariate t with 5 degrees of freedom: all coordinates of a frequency share one chi-square."""
+        normal = rng.standard_normal(shape)
+        chi_square = rng.chisquare(5.0, size=shape[:-1])
+        return normal * np.sqrt(5.0 / chi_square)[..., None]
+
+
+def scaled_difference(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
+    """u = (x - z) / l for all pairs, shape (..., n, m, d)."""
+    return (X[..., :, None, :] - Z[..., None, :, :]) / hyper.lengthscales[..., None, None, :]
+
+
+def squared_distance(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
+    """s = |u|^2 for all pairs, shape (..., n, m).
+
+    Summed over true differences, one coordinate at a time: a product form |x|^2 - 2 x.z + |z|^2 would be
+    off by rounding at coincident points, where r = sqrt(s) magnifies it to 1e-8.
+    """
+    U = X / hyper.lengthscales[..., None, :]
+    V = Z / hyper.lengthscales[..., None, :]
+    difference = U[..., :, None, 0] - V[..., None, :, 0]
+    s = difference * difference
+    for i in range(1, X.shape[-1]):
+        difference = U[..., :, None, i] - V[..., None, :, i]
+        s = s + difference * difference
+    return s

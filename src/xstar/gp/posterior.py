@@ -1,0 +1,174 @@
+"""The exact GP posterior, batched over hyperparameter samples and over independent data sets.
+
+Notation
+    K        k(X, X) + diag(noise variances) = L L^T           (..., n, n)
+    alpha    K^{-1} y                                          (..., n)
+    A        L^{-1} k(X, x)                                    (..., n, m)
+    mean     k(x, X) alpha                                     (..., m)
+    var      gamma^2 - |A|^2, variance of the latent f(x)      (..., m)
+
+The prior mean is zero. Sources: [HHG14, eq. 1], [RW06, algorithm 2.1].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from xstar.errors import DataError, NumericalError
+from xstar.gp.hyperparameters import Hyperparameters
+from xstar.gp.kernels import Kernel
+from xstar.gp.likelihood import MarginalLikelihood
+from xstar.gp.observations import Observations, check_points
+from xstar.numerics.arrays import Array, device, in_chunks, namespace, solve_lower
+from xstar.numerics.linalg import Cholesky, extend_cholesky, log_determinant, safe_cholesky
+
+
+class Posterior:
+    """A GP conditioned on data; leading axes of hyperparameters and data are broadcast.
+
+    X (..., n, d) and y (..., n) may be empty (n = 0): the posterior is then the prior. `noise_sd` (..., n) is the
+    standard deviation of each observation; where it is None or NaN, the hyperparameter `noise` holds. Everything
+    lives in the namespace and on the device of X.
+    """
+
+    def __init__(self, kernel: Kernel, hyper: Hyperparameters, X: Any, y: Any, noise_sd: Any = None) -> None:
+        data = Observations.check(X, y, noise_sd)
+        if hyper.dimension != data.dimension:
+            raise DataError(
+                f"X has {data.dimension} coordinates, but hyperparameters have {hyper.dimension} lengthscales."
+            )
+        self._set(kernel, hyper.like(data.X), data, None)
+
+    def _set(self, kernel: Kernel, hyper: Hyperparameters, data: Observations, known: Cholesky | None) -> None:
+        self.kernel = kernel
+        self.hyper = hyper
+        self.data = data
+        try:
+            self.batch_shape = np.broadcast_shapes(hyper.batch_shape, data.batch_shape)
+        except ValueError as error:
+            raise DataError(
+                f"the leading axes of the hyperparameters, {hyper.batch_shape}, do not fit those of the data, "
+                f"{data.batch_shape}."
+            ) from error
+        cholesky = safe_cholesky(self._noisy(self._prior(data.X, data.X), data)) if known is None else known
+        if not bool(namespace(data.X).all(cholesky.found)):
+            raise NumericalError(
+                "the covariance of the data cannot be factored, not even with jitter; lengthscales or noise are "
+                "beyond what float64 can represent."
+            )
+        self.factor = cholesky.factor
+        self.jitter = cholesky.jitter
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.data.dimension
+
+    @cached_property
+    def alpha(self) -> Array:
+        """K^{-1} y, shape (..., n)."""
+        return solve_lower(self.factor, self._whitened_targets, transpose=True)[..., 0]
+
+    @cached_property
+    def _whitened_targets(self) -> Array:
+        xp = namespace(self.factor)
+        targets = xp.broadcast_to(self.data.y, (*self.batch_shape, self.data.count))
+        return solve_lower(self.factor, targets[..., None])
+
+    def predict(self, X: Any) -> tuple[Array, Array]:
+        """Mean and variance of the latent f at X (..., m, d), both (..., m); an observation has its noise on top."""
+
+        def block(points: Array) -> tuple[Array, Array]:
+            xp = namespace(points)
+            cross = self._prior(points, self.data.X)
+            mean = xp.matmul(cross, self.alpha[..., None])[..., 0]
+            return mean, self._variance(self.whiten(xp.linalg.matrix_transpose(cross)))
+
+        mean, variance = self._over_blocks(block, X, 1, (-1, -1))
+        return mean, variance
+
+    def predict_gradient(self, X: Any) -> tuple[Array, Array, Array, Array]:
+        """Mean, variance (..., m) and their gradients in x (..., m, d)."""
+
+        def block(points: Array) -> tuple[Array, Array, Array, Array]:
+            xp = namespace(points)
+            cross, slope = self.kernel.covariance_and_gradient(self.hyper, points, self.data.X)
+            mean = xp.matmul(cross, self.alpha[..., None])[..., 0]
+            whitened = self.whiten(xp.linalg.matrix_transpose(cross))
+            weights = xp.linalg.matrix_transpose(solve_lower(self.factor, whitened, transpose=True))
+            slope_t = xp.linalg.matrix_transpose(slope)
+            mean_gradient = xp.matmul(slope_t, self.alpha[..., None, :, None])[..., 0]
+            variance_gradient = -2.0 * xp.matmul(slope_t, weights[..., None])[..., 0]
+            return mean, self._variance(whitened), mean_gradient, variance_gradient
+
+        mean, variance, mean_gradient, variance_gradient = self._over_blocks(
+            block, X, 2 + self.dimension, (-1, -1, -2, -2)
+        )
+        return mean, variance, mean_gradient, variance_gradient
+
+    def joint(self, X: Any) -> tuple[Array, Array]:
+        """Mean (..., m) and covariance (..., m, m) of the latent f at X (..., m, d)."""
+        points = check_points(X, "X", like=self.data.X, dimension=self.dimension)
+        xp = namespace(points)
+        cross = self._prior(self.data.X, points)
+        mean = xp.matmul(xp.linalg.matrix_transpose(cross), self.alpha[..., None])[..., 0]
+        whitened = self.whiten(cross)
+        return mean, self._prior(points, points) - xp.matmul(xp.linalg.matrix_transpose(whitened), whitened)
+
+    def whiten(self, cross: Array) -> Array:
+        """L^{-1} k(X, .): from prior covariances with the data (..., n, m) to the part that the data explain."""
+        return solve_lower(self.factor, cross)
+
+    def extend(self, X: Any, y: Any, noise_sd: Any = None) -> Posterior:
+        """The posterior after k more observations, in O(n^2 k): the factor is extended, not computed anew."""
+        xp = namespace(self.data.X)
+        new = Observations.check(check_points(X, "X", like=self.data.X, dimension=self.dimension), y, noise_sd)
+        cross = self._prior(self.data.X, new.X)
+        corner = self._noisy(self._prior(new.X, new.X), new)
+        longer = extend_cholesky(self.factor, cross, corner)
+        jitter = xp.maximum(*xp.broadcast_arrays(self.jitter, longer.jitter))
+        extended = object.__new__(Posterior)
+        extended._set(self.kernel, self.hyper, self.data.join(new), longer._replace(jitter=jitter))
+        return extended
+
+    def log_marginal_likelihood(self) -> Array:
+        """log p(y | X, hyperparameters), shape (...)."""
+        xp = namespace(self.factor)
+        whitened = self._whitened_targets[..., 0]
+        misfit = xp.sum(whitened * whitened, axis=-1)
+        return -0.5 * (misfit + log_determinant(self.factor) + self.data.count * math.log(2.0 * math.pi))
+
+    def log_marginal_likelihood_gradient(self) -> Array:
+        """Its gradient in (log lengthscales, log amplitude, log noise), shape (..., d + 2)."""
+        xp = namespace(self.factor)
+        data = self.data.flatten(self.batch_shape)
+        theta = self.hyper.flatten(self.batch_shape).log()
+        _, gradient = MarginalLikelihood(self.kernel, data).value_and_gradient(theta[:, None, :])
+        return xp.reshape(gradient, (*self.batch_shape, self.dimension + 2))
+
+    def _prior(self, X: Array, Z: Array) -> Array:
+        return self.kernel.covariance(self.hyper, X, Z)
+
+    def _noisy(self, covariance: Array, data: Observations) -> Array:
+        """The covariance of observations: noise added to the diagonal."""
+        xp = namespace(covariance)
+        noise = data.noise_variance(self.hyper.noise_variance)
+        return covariance + noise[..., None] * xp.eye(data.count, dtype=noise.dtype, device=device(noise))
+
+    def _variance(self, whitened: Array) -> Array:
+        xp = namespace(whitened)
+        explained = xp.sum(whitened * whitened, axis=-2)
+        return xp.clip(self.hyper.variance[..., None] - explained, min=0.0)
+
+    def _over_blocks(
+        self, block: Callable[[Array], tuple[Array, ...]], X: Any, columns: int, axes: tuple[int, ...]
+    ) -> tuple[Array, ...]:
+        """Run a row-wise computation on checked points in blocks of bounded memory."""
+        points = check_points(X, "X", like=self.data.X, dimension=self.dimension)
+        batch = math.prod(np.broadcast_shapes(self.batch_shape, points.shape[:-2]))
+        return in_chunks(block, points, batch * columns * max(1, self.data.count), axes)

@@ -1,0 +1,212 @@
+import numpy as np
+import pytest
+from scipy import integrate
+
+from xstar.errors import DataError, SettingsError
+from xstar.gp import (
+    MAP,
+    Fixed,
+    Gamma,
+    Hyperparameters,
+    Matern52,
+    Posterior,
+    PosteriorMean,
+    Prior,
+    SliceSampling,
+    SquaredExponential,
+    draw_paths,
+)
+
+
+def data(rng, n=30, d=2, noise=0.1, lengthscale=0.3):
+    """A draw from the model itself."""
+    h = Hyperparameters(np.full(d, lengthscale), 1.0, noise)
+    X = rng.random((n, d))
+    path = draw_paths(Posterior(SquaredExponential(), h, np.zeros((0, d)), np.zeros(0)), 1, rng, num_features=2000)
+    return X, path(X)[0] + noise * rng.standard_normal(n)
+
+
+def log_posterior(kernel, prior, theta, X, y):
+    post = Posterior(kernel, Hyperparameters.from_log(theta), X, y)
+    return float(post.log_marginal_likelihood()) + float(prior.log_density_and_gradient(theta)[0])
+
+
+ALL = [
+    Fixed(Hyperparameters([0.3, 0.3], 1.0, 0.1)),
+    MAP(),
+    SliceSampling(num_samples=4, burn_in=2),
+    PosteriorMean(SliceSampling(num_samples=4, burn_in=2)),
+]
+
+
+@pytest.mark.parametrize("inference", ALL, ids=lambda i: type(i).__name__)
+@pytest.mark.parametrize("n", [0, 1, 12])
+def test_every_inference_returns_a_sample_axis_whatever_the_data(backend, rng, inference, n):
+    X, y = data(rng, n=12)
+    inferred = inference.infer(Matern52(), backend.array(X[:n]), backend.array(y[:n]), rng)
+    H = 4 if isinstance(inference, SliceSampling) else 1
+    assert inferred.hyper.batch_shape == (H,)
+    assert np.isfinite(backend.numpy(inferred.hyper.log())).all()
+    post = Posterior(Matern52(), inferred.hyper, backend.array(X[:n]), backend.array(y[:n]))
+    assert np.isfinite(backend.numpy(post.predict(backend.array(X))[0])).all()
+
+
+@pytest.mark.parametrize("inference", ALL[1:], ids=lambda i: type(i).__name__)
+def test_batches_of_data_sets(backend, rng, inference):
+    X, y = rng.random((2, 8, 2)), rng.standard_normal((2, 8))
+    inferred = inference.infer(SquaredExponential(), backend.array(X), backend.array(y), rng)
+    H = 4 if isinstance(inference, SliceSampling) else 1
+    assert inferred.hyper.batch_shape == (2, H)
+    assert Posterior(
+        SquaredExponential(), inferred.hyper, backend.array(X[:, None]), backend.array(y[:, None])
+    ).batch_shape == (2, H)
+
+
+def test_map_is_a_mode_and_as_good_as_many_starts(rng):
+    X, y = data(rng)
+    found = MAP().infer(SquaredExponential(), X, y, rng)
+    assert found.converged
+    theta = found.hyper.log()[0]
+    best = float(found.log_density[0])
+    assert best == pytest.approx(log_posterior(SquaredExponential(), Prior(), theta, X, y), rel=1e-9)
+    for _ in range(30):
+        nearby = theta + 0.05 * rng.standard_normal(theta.shape)
+        assert log_posterior(SquaredExponential(), Prior(), nearby, X, y) < best + 1e-6
+    thorough = MAP(num_starts=30, max_iterations=300).infer(SquaredExponential(), X, y, rng)
+    assert best == pytest.approx(float(thorough.log_density[0]), abs=1e-5)
+
+
+def test_map_of_a_batch_is_the_map_of_each(rng):
+    sets = [data(rng, n=20) for _ in range(3)]
+    X, y = np.stack([s[0] for s in sets]), np.stack([s[1] for s in sets])
+    together = MAP(num_starts=8).infer(Matern52(), X, y, rng)
+    for r in range(3):
+        alone = MAP(num_starts=8).infer(Matern52(), X[r], y[r], rng)
+        np.testing.assert_allclose(together.log_density[r], alone.log_density, atol=1e-5)
+        np.testing.assert_allclose(together.hyper.log()[r], alone.hyper.log(), atol=1e-2)
+
+
+def test_map_recovers_the_truth_from_plenty_of_data(rng):
+    X, y = data(rng, n=250, noise=0.1, lengthscale=0.3)
+    hyper = MAP().infer(SquaredExponential(), X, y, rng).hyper
+    np.testing.assert_allclose(hyper.lengthscales[0], 0.3, rtol=0.25)
+    np.testing.assert_allclose(hyper.noise[0], 0.1, rtol=0.25)
+
+
+def test_map_stays_in_the_box_of_the_prior(rng):
+    """Constant values want an amplitude of zero and no noise; the box and the prior keep both sane."""
+    X = rng.random((10, 2))
+    prior = Prior()
+    theta = MAP(prior).infer(Matern52(), X, np.zeros(10), rng).hyper.log()[0]
+    lower, upper = prior.box(2)
+    assert np.all((theta >= lower - 1e-9) & (theta <= upper + 1e-9))
+
+
+def test_slice_samples_follow_the_posterior(rng):
+    """One lengthscale free, the rest pinned by narrow priors: sampled mean and sd against quadrature.
+
+    With about 1500 effective draws the mean has a standard error of sd / 39; 5 of these are allowed.
+    """
+    X, y = data(rng, n=8, d=1)
+    pinned = 1e6
+    prior = Prior(Gamma(2.0, 2.0), Gamma(pinned, pinned), Gamma(pinned, pinned / 0.1))
+    sampling = SliceSampling(num_samples=4000, prior=prior, num_chains=10, burn_in=20, thin=1)
+    inferred = sampling.infer(SquaredExponential(), X, y, rng)
+    draws = inferred.hyper.log()[:, 0]
+
+    def density(t, power=0):
+        theta = np.array([t, 0.0, np.log(0.1)])
+        return t**power * np.exp(log_posterior(SquaredExponential(), prior, theta, X, y) - peak)
+
+    peak = max(
+        log_posterior(SquaredExponential(), prior, np.array([t, 0.0, np.log(0.1)]), X, y)
+        for t in np.linspace(-4, 2, 61)
+    )
+    z0, z1, z2 = (integrate.quad(density, -6.0, 3.0, args=(k,), limit=400)[0] for k in range(3))
+    mean, sd = z1 / z0, np.sqrt(z2 / z0 - (z1 / z0) ** 2)
+    size = float(inferred.effective_sample_size[0])
+    assert size > 1500
+    assert abs(draws.mean() - mean) < 5.0 * sd / np.sqrt(size)
+    assert draws.std() == pytest.approx(sd, rel=0.1)
+    assert inferred.r_hat[0] < 1.02
+
+
+def test_slice_sampling_reports_its_quality(rng):
+    X, y = data(rng, n=15)
+    inferred = SliceSampling(num_samples=40, num_chains=4, burn_in=10).infer(SquaredExponential(), X, y, rng)
+    assert inferred.r_hat.shape == inferred.effective_sample_size.shape == (4,)
+    assert np.all(inferred.r_hat < 1.5)
+    assert np.all(inferred.effective_sample_size > 4)
+    assert inferred.evaluations > 0
+    for k in (0, 39):
+        expected = log_posterior(SquaredExponential(), Prior(), inferred.hyper.log()[k], X, y)
+        assert float(inferred.log_density[k]) == pytest.approx(expected, rel=1e-8)
+
+
+def test_without_data_slice_sampling_draws_from_the_prior(rng):
+    inferred = SliceSampling(num_samples=3000, num_chains=10, burn_in=20, thin=1).infer(
+        Matern52(), np.zeros((0, 1)), np.zeros(0), rng
+    )
+    lengthscales = inferred.hyper.lengthscales[:, 0]
+    assert lengthscales.mean() == pytest.approx(1.0, abs=5.0 * 0.7071 / np.sqrt(inferred.effective_sample_size[0]))
+    assert inferred.hyper.noise.mean() == pytest.approx(0.1, rel=0.15)
+
+
+def test_posterior_mean_is_the_mean_of_the_samples(rng):
+    X, y = data(rng, n=10)
+    sampling = SliceSampling(num_samples=12)
+    sampled = sampling.infer(Matern52(), X, y, np.random.default_rng(3)).hyper
+    mean = PosteriorMean(sampling).infer(Matern52(), X, y, np.random.default_rng(3)).hyper
+    np.testing.assert_allclose(mean.lengthscales[0], sampled.lengthscales.mean(axis=0))
+    np.testing.assert_allclose(mean.noise[0], sampled.noise.mean())
+
+
+@pytest.mark.parametrize("inference", ALL, ids=lambda i: type(i).__name__)
+def test_the_seed_decides(rng, inference):
+    X, y = data(rng, n=10)
+    one = inference.infer(Matern52(), X, y, np.random.default_rng(3)).hyper
+    other = inference.infer(Matern52(), X, y, np.random.default_rng(3)).hyper
+    np.testing.assert_array_equal(one.log(), other.log())
+
+
+def test_backends_agree(backend, rng):
+    X, y = data(rng, n=10)
+    expected = MAP().infer(Matern52(), X, y, np.random.default_rng(3)).hyper.log()
+    result = MAP().infer(Matern52(), backend.array(X), backend.array(y), np.random.default_rng(3)).hyper.log()
+    np.testing.assert_allclose(backend.numpy(result), expected, atol=1e-4)
+
+
+def test_known_noise_reaches_the_likelihood(rng):
+    """Noise stated as large explains the scatter: the signal becomes smoother than when the noise is stated as tiny."""
+    X = np.linspace(0.0, 1.0, 25)[:, None]
+    y = np.sin(3.0 * X[:, 0]) + 0.4 * rng.standard_normal(25)
+    noisy = MAP().infer(SquaredExponential(), X, y, rng, noise_sd=np.full(25, 0.4)).hyper
+    clean = MAP().infer(SquaredExponential(), X, y, rng, noise_sd=np.full(25, 1e-3)).hyper
+    assert noisy.lengthscales[0, 0] > 3.0 * clean.lengthscales[0, 0]
+
+
+def test_fixed_keeps_a_sample_axis():
+    hyper = Hyperparameters([[0.3], [0.4]], [1.0, 1.0], 0.1)
+    inferred = Fixed(hyper).infer(Matern52(), [[0.5]], [1.0], np.random.default_rng(0))
+    assert inferred.hyper.batch_shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "build, message",
+    [
+        (lambda: MAP(num_starts=0), "num_starts must be at least 1; received 0"),
+        (lambda: SliceSampling(num_samples=0), "num_samples must be at least 1; received 0"),
+        (lambda: SliceSampling(burn_in=-1), "burn_in must be at least 0; received -1"),
+        (lambda: SliceSampling(width=0.0), "width must be finite and > 0; received 0.0"),
+    ],
+)
+def test_bad_settings_are_named(build, message):
+    with pytest.raises(SettingsError, match=message):
+        build()
+
+
+def test_bad_data_are_named(rng):
+    with pytest.raises(DataError, match="y must be finite"):
+        MAP().infer(Matern52(), [[0.5]], [np.nan], rng)
+    with pytest.raises(SettingsError, match="Fixed has 2 lengthscales, but the data have 1 coordinates"):
+        ALL[0].infer(Matern52(), [[0.5]], [1.0], rng)

@@ -1,0 +1,189 @@
+import math
+
+import numpy as np
+import pytest
+
+from tests.oracles import differences
+from xstar.errors import DataError, SettingsError
+from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths
+from xstar.gp.features import draw_features
+from xstar.gp.paths import _draw_weights
+from xstar.numerics import arrays
+
+BOTH = pytest.mark.parametrize("kernel", [SquaredExponential(), Matern52()], ids=["SquaredExponential", "Matern52"])
+KINDS = pytest.mark.parametrize("kind", ["exact", "weights"])
+COUNT = 10_000
+
+
+def posterior(kernel, rng, n=8, d=2, noise=0.1, sd=None):
+    X = rng.random((n, d))
+    return Posterior(kernel, Hyperparameters(np.full(d, 0.35), 1.2, noise), X, np.sin(5.0 * X[:, 0]) + X[:, -1], sd)
+
+
+def assert_moments(values, mean, covariance, allowance):
+    """Sample moments of `COUNT` draws against exact ones.
+
+    Mean within 5 standard errors, each covariance within 5 of its (sqrt(v_i v_j + c_ij^2) / sqrt(N)), plus what the
+    finite number of features may add (`allowance`). With fewer than 100 comparisons a correct sampler fails
+    with a probability below 1e-4, and the seed is fixed.
+    """
+    variance = np.diag(covariance)
+    np.testing.assert_array_less(np.abs(values.mean(axis=0) - mean), 5.0 * np.sqrt(variance / COUNT) + allowance)
+    spread = np.sqrt(np.outer(variance, variance) + covariance**2)
+    error = np.abs(np.cov(values.T) - covariance)
+    np.testing.assert_array_less(error, 5.0 * spread / math.sqrt(COUNT) + allowance + 1e-12)
+
+
+@BOTH
+@KINDS
+def test_moments_of_many_paths_at_and_away_from_the_data(rng, kernel, kind):
+    """Exact paths have the exact moments up to sampling error: their features are fresh for each path.
+
+    The paper's weights condition the features themselves, so their moments carry an error of order 1 / sqrt(m).
+    """
+    post = posterior(kernel, rng)
+    Z = np.concatenate([post.data.X[:2], rng.random((3, 2)), [[0.0, 1.0]]])
+    # 128 features for each of the exact paths; 1024 for the weights, whose posterior they approximate.
+    settings = {"num_features": 128} if kind == "exact" else {"num_features": 1024}
+    values = np.concatenate([draw_paths(post, 500, rng, kind=kind, **settings)(Z) for _ in range(COUNT // 500)])
+    mean, covariance = post.joint(Z)
+    assert_moments(values, mean, covariance, 0.0 if kind == "exact" else 0.02)
+
+
+def test_known_noise_of_single_observations_enters_the_paths(rng):
+    sd = np.array([0.5, np.nan, 1e-3, np.nan, 1.0, 0.2, 0.1, 0.3])
+    post = posterior(SquaredExponential(), rng, sd=sd)
+    mean, covariance = post.joint(post.data.X)
+    for kind, allowance in (("exact", 0.0), ("weights", 0.02)):
+        values = np.concatenate(
+            [draw_paths(post, 1000, rng, kind=kind, num_features=512)(post.data.X) for _ in range(COUNT // 1000)]
+        )
+        assert_moments(values, mean, covariance, allowance)
+
+
+def test_prior_paths_have_the_prior_covariance(rng):
+    post = Posterior(Matern52(), Hyperparameters([0.4], 1.5, 0.1), np.zeros((0, 1)), np.zeros(0))
+    Z = np.array([[0.1], [0.2], [0.9]])
+    values = draw_paths(post, COUNT, rng, num_features=64)(Z)
+    assert_moments(values, np.zeros(3), post.joint(Z)[1], 0.0)
+
+
+@KINDS
+def test_noiseless_exact_paths_interpolate(rng, kind):
+    post = posterior(SquaredExponential(), rng, noise=1e-6)
+    values = draw_paths(post, 20, rng, kind=kind)(post.data.X)
+    np.testing.assert_allclose(values, np.broadcast_to(post.data.y, (20, 8)), atol=1e-4)
+
+
+@pytest.mark.parametrize("n, m", [(6, 40), (40, 6), (12, 12)])
+def test_both_ways_to_draw_weights_have_the_stated_distribution(rng, n, m):
+    """n < m goes through the n x n system, n >= m through the m x m one; mean and covariance are those of the paper."""
+    kernel, noise = SquaredExponential(), 0.3
+    h = Hyperparameters([[0.4, 0.4]], [1.0], [noise])
+    X, y = rng.random((n, 2)), rng.standard_normal(n)
+    phi = draw_features(kernel, h, m, rng)(X)
+    precision = phi[0].T @ phi[0] / noise**2 + np.eye(m)
+    covariance = np.linalg.inv(precision)
+    mean = covariance @ phi[0].T @ y / noise**2
+    many = np.broadcast_to(phi, (COUNT, n, m))
+    theta = _draw_weights(
+        many, np.broadcast_to(y, (COUNT, n)), np.full((COUNT, n), noise**2),
+        rng.standard_normal((COUNT, m)), rng.standard_normal((COUNT, n)),
+    )  # fmt: skip
+    assert_moments(theta, mean, covariance, 0.0)
+
+
+def test_weights_without_noise_are_finite(rng):
+    post = posterior(SquaredExponential(), rng, n=30, noise=0.0)
+    for num_features in (8, 512):
+        assert np.isfinite(
+            draw_paths(post, 3, rng, kind="weights", num_features=num_features)(rng.random((5, 2)))
+        ).all()
+
+
+@BOTH
+@KINDS
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_derivatives_against_differences(backend, kernel, kind, d):
+    draws = np.random.default_rng(8)
+    post = posterior(kernel, np.random.default_rng(7), d=d)
+    paths = draw_paths(post, 3, draws, kind=kind, num_features=50)
+    x = np.random.default_rng(9).random(d)
+    slope = differences.gradient(lambda z: paths(z[None])[:, 0], x, 2e-4)
+    bend = differences.gradient(lambda z: paths.derivatives(z[None]).gradient[:, 0], x, 2e-4)
+    beside = Posterior(kernel, post.hyper, backend.array(post.data.X), backend.array(post.data.y))
+    same = draw_paths(beside, 3, np.random.default_rng(8), kind=kind, num_features=50)
+    value, gradient, hessian = (backend.numpy(part) for part in same.derivatives(backend.array(x[None])))
+    np.testing.assert_allclose(value[:, 0], paths(x[None])[:, 0], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(gradient[:, 0], slope, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(hessian[:, 0], bend, rtol=1e-5, atol=1e-4)
+    np.testing.assert_array_equal(hessian, np.swapaxes(hessian, -1, -2))
+
+
+@KINDS
+def test_every_backend_sees_the_same_paths(backend, rng, kind):
+    post = posterior(Matern52(), rng)
+    Z = rng.random((7, 2))
+    expected = draw_paths(post, 4, np.random.default_rng(1), kind=kind)(Z)
+    beside = Posterior(Matern52(), post.hyper, backend.array(post.data.X), backend.array(post.data.y))
+    result = draw_paths(beside, 4, np.random.default_rng(1), kind=kind)(backend.array(Z))
+    np.testing.assert_allclose(backend.numpy(result), expected, rtol=1e-8, atol=1e-10)
+
+
+@KINDS
+def test_batches_of_posteriors(backend, rng, kind):
+    """Two data sets, three hyperparameter samples, four paths: each agrees with its own data."""
+    X, y = rng.random((2, 1, 5, 2)), rng.standard_normal((2, 1, 5))
+    h = Hyperparameters(0.3 + 0.3 * rng.random((3, 2)), 1.0 + rng.random(3), 1e-4)
+    post = Posterior(SquaredExponential(), h, backend.array(X), backend.array(y))
+    paths = draw_paths(post, 4, rng, kind=kind, num_features=300)
+    assert paths.batch_shape == (2, 3, 4)
+    own = np.broadcast_to(X[:, :, None], (2, 3, 4, 5, 2))
+    values = backend.numpy(paths(backend.array(own)))
+    np.testing.assert_allclose(values, np.broadcast_to(y[:, :, None], (2, 3, 4, 5)), atol=5e-3)
+    Z = rng.random((6, 2))
+    shared = backend.numpy(paths(backend.array(Z)))
+    spread = backend.numpy(paths(backend.array(np.broadcast_to(Z, (2, 3, 4, 6, 2)))))
+    np.testing.assert_allclose(shared, spread, rtol=1e-9, atol=1e-9)
+    value, gradient, hessian = paths.derivatives(backend.array(own))
+    np.testing.assert_allclose(backend.numpy(value), values, rtol=1e-8, atol=1e-8)
+    assert gradient.shape == (2, 3, 4, 5, 2)
+    assert hessian.shape == (2, 3, 4, 5, 2, 2)
+
+
+def test_screening_is_close_to_the_values(backend, rng):
+    post = posterior(SquaredExponential(), rng, noise=1e-3)
+    beside = Posterior(SquaredExponential(), post.hyper, backend.array(post.data.X), backend.array(post.data.y))
+    paths = draw_paths(beside, 5, rng)
+    Z = backend.array(rng.random((50, 2)))
+    np.testing.assert_allclose(backend.numpy(paths.screen(Z)), backend.numpy(paths(Z)), atol=2e-5)
+
+
+def test_some_paths_at_their_own_points(backend, rng):
+    post = posterior(Matern52(), rng)
+    beside = Posterior(Matern52(), post.hyper, backend.array(post.data.X), backend.array(post.data.y))
+    paths = draw_paths(beside, 5, rng)
+    x = rng.random((5, 3, 2))
+    whole = [backend.numpy(part) for part in paths.evaluate(backend.array(x), np.arange(5))]
+    part = [backend.numpy(part) for part in paths.evaluate(backend.array(x[[3, 1]]), np.array([3, 1]))]
+    for one, other in zip(whole, part, strict=True):
+        np.testing.assert_allclose(one[[3, 1]], other, rtol=1e-9, atol=1e-10)
+
+
+def test_blocks_change_nothing(rng, monkeypatch):
+    paths = draw_paths(posterior(SquaredExponential(), rng), 4, rng)
+    Z = rng.random((33, 2))
+    whole = paths(Z), paths.screen(Z), *paths.derivatives(Z)
+    monkeypatch.setattr(arrays, "BLOCK_ELEMENTS", 9000)
+    for one, other in zip(whole, (paths(Z), paths.screen(Z), *paths.derivatives(Z)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+
+
+def test_bad_settings_are_named(rng):
+    post = posterior(SquaredExponential(), rng)
+    with pytest.raises(SettingsError, match="num_paths and num_features must be at least 1; received 0 and 512"):
+        draw_paths(post, 0, rng)
+    with pytest.raises(SettingsError, match='kind must be "exact" or "weights"; received \'both\''):
+        draw_paths(post, 1, rng, kind="both")
+    with pytest.raises(DataError, match="X must have 2 coordinates"):
+        draw_paths(post, 1, rng)(np.zeros((1, 3)))
