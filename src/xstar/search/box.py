@@ -1,0 +1,160 @@
+"""Global maximization on the unit cube, of many functions at once.
+
+Candidates are screened, each function's most promising basins are picked, and all are climbed together by
+`numerics.ascent`: projected Newton where the objective has a Hessian, projected quasi-Newton where it has not.
+
+A basin is a candidate that none of its nearest neighbours among the candidates exceeds. Plain "best k"
+would start most climbs on the slope of one hill; the neighbour graph depends on the candidates alone, so
+all functions share it.
+
+Notation
+    P    functions          N    candidates          q    climbs of one function
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from xstar.errors import DataError, SettingsError
+from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, take_rows, to_numpy, top_k
+from xstar.numerics.ascent import Evaluation, ascend
+
+
+class Objective(Protocol):
+    """Functions on the cube; `Paths` and prepared acquisitions are such."""
+
+    @property
+    def num_problems(self) -> int:
+        """P."""
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+
+    def screen(self, X: Array, /) -> Array:
+        """Values at shared points (N, d), roughly; shape (P, N)."""
+
+    def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """Value, gradient and, if at hand, Hessian of the given functions (P',) at their own points (P', q, d)."""
+
+
+class Maxima(NamedTuple):
+    """The best point found for each function."""
+
+    x: Array
+    """Shape (P, d)."""
+    value: Array
+    """Shape (P,)."""
+    gradient: Array
+    """Shape (P, d): zero along free coordinates, up to the tolerance."""
+    active: Array
+    """Shape (P, d): at a bound, with the gradient pointing out of the cube."""
+    converged: Array
+    """Shape (P,)."""
+    iterations: Array
+    """Shape (P,): of the climb that won."""
+
+
+@dataclass(frozen=True)
+class BoxSearch:
+    """Multi-start search on [0, 1]^d.
+
+    `num_starts` climbs for each function (default: 8 + 4 d, at most 64), from the best basins among the candidates.
+    After a few iterations only the best distinct third of them goes on, each for at most `max_iterations` and
+    until its steps are shorter than `tolerance`.
+    """
+
+    num_starts: int | None = None
+    max_iterations: int = 60
+    tolerance: float = 1e-7
+
+    def __post_init__(self) -> None:
+        if (self.num_starts is not None and self.num_starts < 1) or self.max_iterations < 1:
+            raise SettingsError(
+                f"num_starts and max_iterations must be at least 1; received {self.num_starts!r} and "
+                f"{self.max_iterations!r}."
+            )
+        if not 0.0 < self.tolerance < 1.0:
+            raise SettingsError(
+                f"tolerance must be between 0 and 1, the side of the cube; received {self.tolerance!r}."
+            )
+
+    def maximize(self, objective: Objective, candidates: Array) -> Maxima:
+        """The best local maximum of each function, climbing from the most promising candidates (N, d)."""
+        xp = namespace(candidates)
+        d = objective.dimension
+        if candidates.ndim != 2 or candidates.shape[0] == 0 or candidates.shape[1] != d:
+            raise DataError(f"candidates must have shape (N, {d}) with N >= 1; received {tuple(candidates.shape)}.")
+        candidates = xp.clip(candidates, 0.0, 1.0)
+        count = min(8 + 4 * d, 64) if self.num_starts is None else self.num_starts
+        picked = pick_basins(objective.screen(candidates), candidates, count)
+        P, q = picked.shape
+        starts = xp.reshape(take_rows(candidates, picked.ravel()), (P, q, d))
+        lower = xp.zeros((d,), dtype=starts.dtype, device=device(starts))
+        found = ascend(
+            objective.evaluate, starts, lower, lower + 1.0,
+            tolerance=self.tolerance, max_iterations=self.max_iterations, cull=best_distinct_third,
+        )  # fmt: skip
+        # A culled climb stands on the same hill as one that went on; it wins only if it is clearly higher.
+        margin = xp.where(found.converged, 0.0, 1e-9 * (1.0 + xp.abs(found.value)))
+        value = xp.where(xp.isnan(found.value), -xp.inf, found.value - margin)
+        best = np.arange(P) * q + to_numpy(xp.argmax(value, axis=1))
+        return Maxima(*(take_rows(xp.reshape(part, (P * q, *part.shape[2:])), best) for part in (
+            found.x, found.value, found.gradient, found.active, found.converged, found.iterations
+        )))  # fmt: skip
+
+
+SAME_HILL = 0.01
+"""Climbs that have come this close to each other, in every coordinate, are taken to be on the same hill."""
+
+
+def best_distinct_third(x: Array, value: Array) -> HostArray:
+    """Mask (P, q) of the climbs at x (P, q, d) worth finishing: the best third, one for each hill."""
+    height = to_numpy(value)
+    q = height.shape[1]
+    order = np.argsort(-height, axis=1, kind="stable")
+    ranked = np.take_along_axis(to_numpy(x), order[..., None], axis=1)
+    repeats = np.zeros(height.shape, dtype=bool)
+    for k in range(1, q):
+        near = np.max(np.abs(ranked[:, :k] - ranked[:, k : k + 1]), axis=-1) < SAME_HILL
+        repeats[:, k] = near.any(axis=1)
+    kept = ~repeats & (np.cumsum(~repeats, axis=1) <= math.ceil(q / 3))
+    mask: HostArray = np.empty(kept.shape, dtype=bool)
+    np.put_along_axis(mask, order, kept, axis=1)
+    return mask
+
+
+def pick_basins(values: Array, candidates: Array, count: int) -> HostArray:
+    """Positions (P, q) of the best candidates (N, d) by values (P, N): basins first, then the rest."""
+    xp = namespace(values)
+    neighbours = _nearest(to_numpy(candidates), 2 * candidates.shape[1] + 1)
+    finite = xp.isfinite(values)
+    any_finite = xp.any(finite, axis=1, keepdims=True)
+    top = xp.where(any_finite, xp.max(xp.where(finite, values, -xp.inf), axis=1, keepdims=True), 0.0)
+    bottom = xp.where(any_finite, xp.min(xp.where(finite, values, xp.inf), axis=1, keepdims=True), 0.0)
+    # Every other candidate ranks below every basin, and what is not finite below everything.
+    span = top - bottom
+    values = xp.where(finite, values, bottom - 4.0 * span - xp.abs(bottom) - 1.0)
+    parts = []
+    for block in chunks(values.shape[0], neighbours.size):
+        rows = values[block, :]
+        around = xp.take(rows, move(neighbours.ravel(), values), axis=1)
+        highest = xp.max(xp.reshape(around, (rows.shape[0], *neighbours.shape)), axis=-1)
+        basin = (rows >= highest) & finite[block, :]
+        parts.append(xp.where(basin, rows, rows - 1.5 * span[block, :]))
+    return to_numpy(top_k(xp.concat(parts, axis=0), min(count, values.shape[1])))
+
+
+def _nearest(points: HostArray, count: int) -> HostArray:
+    """The `count` nearest other points of each, as positions (N, count)."""
+    from scipy.spatial import cKDTree
+
+    count = min(count, len(points) - 1)
+    if count < 1:
+        return np.zeros((len(points), 1), dtype=np.int64)
+    _, near = cKDTree(points).query(points, k=count + 1)
+    return np.asarray(near)[:, 1:]

@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from xstar.errors import DataError, SettingsError
+from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths
+from xstar.numerics.arrays import to_numpy
+from xstar.numerics.ascent import Evaluation
+from xstar.search import BoxSearch, draw_candidates
+from xstar.search.box import best_distinct_third, pick_basins
+
+
+def sample_paths(rng, count, d, lengthscale, kernel, backend=None, n=20):
+    h = Hyperparameters(np.full(d, lengthscale), 1.0, 1e-3)
+    X = rng.random((n, d))
+    y = draw_paths(Posterior(kernel, h, np.zeros((0, d)), np.zeros(0)), 1, rng)(X)[0]
+    place = np.asarray if backend is None else backend.array
+    return draw_paths(Posterior(kernel, h, place(X), place(y)), count, rng), place(X)
+
+
+class GradientOnly:
+    """The same functions without their Hessian."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.num_problems, self.dimension = paths.num_problems, paths.dimension
+        self.screen = paths.screen
+
+    def evaluate(self, x, problems):
+        return self.paths.evaluate(x, problems)._replace(hessian=None)
+
+
+def best_of_many(paths, p, starts):
+    """Best of many L-BFGS-B runs on one path."""
+
+    def negative(z):
+        value, gradient, _ = paths.evaluate(np.broadcast_to(z, (1, 1, len(z))), np.array([p]))
+        return -value[0, 0], -gradient[0, 0]
+
+    bounds = [(0.0, 1.0)] * starts.shape[1]
+    return max(-minimize(negative, z, jac=True, method="L-BFGS-B", bounds=bounds).fun for z in starts)
+
+
+@pytest.mark.parametrize(
+    "d, lengthscale, kernel, share",
+    [(2, 0.316, SquaredExponential(), 0.97), (6, 0.5, SquaredExponential(), 0.9), (2, 0.3, Matern52(), 0.97)],
+)
+def test_it_reaches_the_best_of_many_scipy_runs(rng, d, lengthscale, kernel, share):
+    """The statement of `benchmarks.search`, on fewer paths and 20 runs for each."""
+    paths, X = sample_paths(rng, 30, d, lengthscale, kernel)
+    candidates, starts = draw_candidates(1024, X, rng), rng.random((20, d))
+    reference = np.array([best_of_many(paths, p, starts) for p in range(30)])
+    for objective in (paths, GradientOnly(paths)):
+        found = BoxSearch().maximize(objective, candidates)
+        assert np.mean(found.value >= reference - 1e-6) >= share
+        assert np.mean(found.converged) >= 0.95
+
+
+@pytest.mark.parametrize("newton", [True, False], ids=["newton", "quasi-newton"])
+def test_maxima_satisfy_the_first_order_conditions(backend, rng, newton):
+    paths, X = sample_paths(rng, 8, 3, 0.4, SquaredExponential(), backend)
+    found = BoxSearch().maximize(paths if newton else GradientOnly(paths), draw_candidates(256, X, rng))
+    x, gradient, active = (backend.numpy(part) for part in (found.x, found.gradient, found.active))
+    assert x.shape == gradient.shape == active.shape == (8, 3)
+    assert np.all((x >= 0.0) & (x <= 1.0))
+    np.testing.assert_array_equal(x[active], (gradient[active] > 0.0).astype(float))
+    assert np.abs(gradient[~active]).max(initial=0.0) < 1e-4
+    exact = backend.numpy(paths.derivatives(backend.array(x[:, None, :])).value)[:, 0]
+    np.testing.assert_allclose(backend.numpy(found.value), exact, rtol=1e-9)
+
+
+def test_backends_find_the_same_maxima(backend):
+    results = []
+    for place in (None, backend):
+        rng = np.random.default_rng(11)
+        paths, X = sample_paths(rng, 5, 2, 0.3, SquaredExponential(), place)
+        results.append(to_numpy(BoxSearch().maximize(paths, draw_candidates(256, X, rng)).x))
+    np.testing.assert_allclose(results[0], results[1], atol=1e-6)
+
+
+def test_more_problems_change_nothing(rng):
+    paths, X = sample_paths(rng, 6, 2, 0.3, SquaredExponential())
+    candidates = draw_candidates(256, X, rng)
+    together = BoxSearch().maximize(paths, candidates)
+    alone = BoxSearch().maximize(paths._take(np.array([4])), candidates)
+    np.testing.assert_allclose(together.x[4], alone.x[0], atol=1e-9)
+
+
+class Hills:
+    """Two Gaussian hills: a broad low one, and a narrow high one that holds few candidates."""
+
+    num_problems, dimension = 1, 2
+    centers, heights, widths = np.array([[0.3, 0.3], [0.9, 0.85]]), np.array([1.0, 1.5]), np.array([0.3, 0.05])
+
+    def screen(self, X):
+        return self.evaluate(X[None], None).value
+
+    def evaluate(self, x, problems):
+        shift = x[..., None, :] - self.centers
+        bump = self.heights * np.exp(-0.5 * np.sum(shift**2, axis=-1) / self.widths**2)
+        slope = -np.sum((bump / self.widths**2)[..., None] * shift, axis=-2)
+        return Evaluation(np.sum(bump, axis=-1), slope)
+
+
+def test_a_narrow_hill_is_found_among_many_candidates_of_a_broad_one(rng):
+    found = BoxSearch(num_starts=4).maximize(Hills(), draw_candidates(512, np.zeros((0, 2)), rng))
+    np.testing.assert_allclose(found.x[0], [0.9, 0.85], atol=1e-2)
+
+
+def test_basins_come_first_then_the_rest_by_value():
+    candidates = np.linspace(0.0, 1.0, 11)[:, None]
+    values = np.array([[0.0, 1.0, 5.0, 4.5, 4.0, 0.0, -1.0, -2.0, 0.5, -1.0, -2.0]])
+    np.testing.assert_array_equal(pick_basins(values, candidates, 4)[0], [2, 8, 3, 4])
+
+
+def test_nan_is_never_a_start_while_something_else_is_left(rng):
+    candidates = rng.random((50, 2))
+    values = rng.random((3, 50))
+    values[:, ::2] = np.nan
+    values[0, 1] = np.inf
+    picked = pick_basins(values, candidates, 24)
+    assert np.isfinite(np.take_along_axis(values, picked, axis=1)).all()
+    assert pick_basins(np.full((2, 50), np.nan), candidates, 3).shape == (2, 3)
+
+
+def test_only_the_best_of_each_hill_goes_on():
+    x = np.array([[[0.1], [0.101], [0.5], [0.9], [0.501], [0.3]]])
+    value = np.array([[1.0, 1.1, 3.0, 2.0, 2.9, 0.0]])
+    np.testing.assert_array_equal(best_distinct_third(x, value)[0], [False, False, True, True, False, False])
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_few_candidates_are_enough(rng, count):
+    found = BoxSearch().maximize(Hills(), rng.random((count, 2)))
+    assert found.x.shape == (1, 2)
+
+
+def test_candidates_cover_the_cube_the_data_and_the_neighbourhood(backend, rng):
+    known, around = rng.random((7, 3)), np.array([[0.0, 0.5, 1.0]])
+    points = backend.numpy(draw_candidates(64, backend.array(known), rng, around=around, num_spray=5))
+    assert points.shape == (64 + 7 + 1 + 15, 3)
+    assert np.all((points >= 0.0) & (points <= 1.0))
+    np.testing.assert_array_equal(points[64:71], known)
+    distance = np.abs(points[72:] - around).max(axis=1).reshape(3, 5)
+    assert np.all(distance[2] < 0.01)
+    assert distance[0].max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "build, message",
+    [
+        (lambda: BoxSearch(num_starts=0), "num_starts and max_iterations must be at least 1; received 0"),
+        (lambda: BoxSearch(tolerance=0.0), "tolerance must be between 0 and 1"),
+        (lambda: draw_candidates(0, np.zeros((0, 2)), np.random.default_rng(0)), "count must be >= 1"),
+    ],
+)
+def test_bad_settings_are_named(build, message):
+    with pytest.raises(SettingsError, match=message):
+        build()
+
+
+def test_bad_candidates_are_named():
+    with pytest.raises(DataError, match=r"candidates must have shape \(N, 2\) with N >= 1; received \(3, 4\)"):
+        BoxSearch().maximize(Hills(), np.zeros((3, 4)))
