@@ -4,7 +4,19 @@ import scipy.linalg
 
 from xstar.errors import DataError
 from xstar.numerics import arrays
-from xstar.numerics.arrays import chunks, erfcx, floats, in_chunks, move, scatter_rows, solve_lower, take_rows, top_k
+from xstar.numerics.arrays import (
+    add_diagonal,
+    chunks,
+    erfcx,
+    floats,
+    in_chunks,
+    inverse_from_cholesky,
+    move,
+    scatter_rows,
+    solve_lower,
+    take_rows,
+    top_k,
+)
 
 
 def test_namespace_of_plain_values_is_numpy():
@@ -91,6 +103,22 @@ def test_solve_lower_over_a_batch(backend, rng, n, transpose):
 def test_solve_lower_of_nothing(backend):
     empty = solve_lower(backend.array(np.zeros((2, 0, 0))), backend.array(np.zeros((2, 0, 3))))
     assert empty.shape == (2, 0, 3)
+
+
+@pytest.mark.parametrize("n", [0, 1, 6, 40])
+def test_inverse_from_a_factor(backend, rng, n):
+    root = rng.standard_normal((2, 3, n, n))
+    matrix = root @ np.swapaxes(root, -1, -2) + np.eye(n)
+    result = backend.numpy(inverse_from_cholesky(backend.array(np.linalg.cholesky(matrix))))
+    np.testing.assert_allclose(result, np.linalg.inv(matrix), rtol=1e-8, atol=1e-11)
+
+
+def test_add_diagonal_over_a_batch(backend, rng):
+    matrix, values = rng.random((3, 4, 4)), rng.random((3, 4))
+    expected = matrix + values[..., None] * np.eye(4)
+    np.testing.assert_allclose(backend.numpy(add_diagonal(backend.array(matrix), backend.array(values))), expected)
+    shared = backend.numpy(add_diagonal(backend.array(matrix[0]), backend.array(values)))
+    np.testing.assert_allclose(shared, matrix[0] + values[..., None] * np.eye(4))
 
 
 def test_move_makes_floats_double_and_keeps_integers(backend):

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from xstar.numerics.arrays import to_numpy
 from xstar.numerics.ascent import Evaluation, ascend
+from xstar.numerics.culling import best_distinct
 
 
 class Quadratics:
@@ -186,6 +187,13 @@ def test_culled_starts_stop_and_are_not_converged(rng):
     assert found.converged[:, 0].all()
     assert not found.converged[:, 1:].any()
     assert found.iterations[:, 1:].max() <= 2
+
+
+def test_only_the_best_of_each_hill_goes_on(backend):
+    x = backend.array([[[0.1], [0.101], [0.5], [0.9], [0.501], [0.3]]])
+    value = backend.array([[1.0, 1.1, 3.0, 2.0, 2.9, 0.0]])
+    np.testing.assert_array_equal(best_distinct(2, 0.01)(x, value)[0], [False, False, True, True, False, False])
+    np.testing.assert_array_equal(best_distinct(3, 0.01)(x, value)[0], [False, True, True, True, False, False])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.booleans())

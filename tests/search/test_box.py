@@ -7,7 +7,7 @@ from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, d
 from xstar.numerics.arrays import to_numpy
 from xstar.numerics.ascent import Evaluation
 from xstar.search import BoxSearch, draw_candidates
-from xstar.search.box import best_distinct_third, pick_basins
+from xstar.search.box import pick_basins
 
 
 def sample_paths(rng, count, d, lengthscale, kernel, backend=None, n=20):
@@ -121,12 +121,6 @@ def test_nan_is_never_a_start_while_something_else_is_left(rng):
     picked = pick_basins(values, candidates, 24)
     assert np.isfinite(np.take_along_axis(values, picked, axis=1)).all()
     assert pick_basins(np.full((2, 50), np.nan), candidates, 3).shape == (2, 3)
-
-
-def test_only_the_best_of_each_hill_goes_on():
-    x = np.array([[[0.1], [0.101], [0.5], [0.9], [0.501], [0.3]]])
-    value = np.array([[1.0, 1.1, 3.0, 2.0, 2.9, 0.0]])
-    np.testing.assert_array_equal(best_distinct_third(x, value)[0], [False, False, True, True, False, False])
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

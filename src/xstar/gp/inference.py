@@ -28,6 +28,7 @@ from xstar.gp.priors import Prior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation, ascend
 from xstar.numerics.chains import effective_sample_size, split_r_hat
+from xstar.numerics.culling import best_distinct
 from xstar.numerics.slice_sampling import slice_sample
 
 
@@ -74,7 +75,10 @@ class Fixed(Inference):
 
 @dataclass(frozen=True)
 class MAP(Inference):
-    """The mode of the posterior of the log hyperparameters, the best of several bounded searches; H = 1."""
+    """The mode of the posterior of the log hyperparameters, the best of several bounded searches; H = 1.
+
+    After a few iterations the better half of the `num_starts` searches goes on.
+    """
 
     prior: Prior = field(default_factory=Prior)
     num_starts: int = 4
@@ -97,7 +101,8 @@ class MAP(Inference):
         lower, upper = (target.move(end) for end in self.prior.box(d))
         found = ascend(
             target.evaluate, target.move(np.tile(starts, (R, 1, 1))), lower, upper,
-            radius=0.5, tolerance=1e-5, max_iterations=self.max_iterations,
+            radius=0.5, tolerance=1e-4, max_iterations=self.max_iterations,
+            cull=best_distinct(math.ceil(self.num_starts / 2), closeness=0.01), cull_after=8,
         )  # fmt: skip
         theta, value, converged = (to_numpy(part) for part in (found.x, found.value, found.converged))
         best = np.arange(R), np.argmax(value, axis=1)
@@ -118,7 +123,7 @@ class SliceSampling(Inference):
     num_chains: int = 5
     burn_in: int = 6
     thin: int = 2
-    width: float = 1.0
+    width: float = 2.0
 
     def __post_init__(self) -> None:
         _at_least(1, num_samples=self.num_samples, num_chains=self.num_chains, thin=self.thin)

@@ -33,7 +33,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def profile(self, s: Array, order: int) -> tuple[Array, ...]:
-        """rho and its first `order` derivatives at s >= 0, order <= 3.
+        """rho and its first `order` derivatives at s >= 0, order <= 3, as new arrays.
 
         rho_3 may grow like s^(-1/2) at zero, since it is only ever multiplied by three components of u; it
         must be returned finite there.
@@ -45,8 +45,11 @@ class Kernel(ABC):
 
     def covariance(self, hyper: Hyperparameters, X: Array, Z: Array) -> Array:
         """k(x, z), shape (..., n, m)."""
-        (rho,) = self.profile(squared_distance(hyper, X, Z), 0)
-        return hyper.variance[..., None, None] * rho
+        (covariance,) = self.profile(squared_distance(hyper, X, Z), 0)
+        if covariance.shape[:-2] == np.broadcast_shapes(covariance.shape[:-2], hyper.batch_shape):
+            covariance *= hyper.variance[..., None, None]  # in place: memory, not arithmetic, is what large blocks cost
+            return covariance
+        return hyper.variance[..., None, None] * covariance
 
     def covariance_and_gradient(self, hyper: Hyperparameters, X: Array, Z: Array) -> tuple[Array, Array]:
         """k(x, z) and its gradient in x, shapes (..., n, m) and (..., n, m, d)."""
@@ -63,8 +66,8 @@ class SquaredExponential(Kernel):
     """rho(s) = exp(-s / 2): infinitely smooth sample paths [RW06, eq. 4.9], the paper's kernel."""
 
     def profile(self, s: Array, order: int) -> tuple[Array, ...]:
-        rho = namespace(s).exp(-0.5 * s)
-        return tuple((-0.5) ** k * rho for k in range(order + 1))
+        rho = decay(0.5 * s)
+        return rho, *((-0.5) ** k * rho for k in range(1, order + 1))
 
     def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
         return rng.standard_normal(shape)
@@ -80,14 +83,14 @@ class Matern52(Kernel):
     def profile(self, s: Array, order: int) -> tuple[Array, ...]:
         xp = namespace(s)
         r = _SQRT5 * xp.sqrt(s)
-        decay = xp.exp(-r)
-        derivatives = [(1.0 + r + r * r / 3.0) * decay]
+        tail = decay(r)
+        derivatives = [(1.0 + r + r * r / 3.0) * tail]
         if order >= 1:
-            derivatives.append((-5.0 / 6.0) * (1.0 + r) * decay)
+            derivatives.append((-5.0 / 6.0) * (1.0 + r) * tail)
         if order >= 2:
-            derivatives.append((25.0 / 12.0) * decay)
+            derivatives.append((25.0 / 12.0) * tail)
         if order >= 3:
-            derivatives.append((-125.0 / 24.0) * decay / xp.maximum(r, 1e-150))
+            derivatives.append((-125.0 / 24.0) * tail / xp.maximum(r, 1e-150))
         return tuple(derivatives)
 
     def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
@@ -97,17 +100,43 @@ class Matern52(Kernel):
         return normal * np.sqrt(5.0 / chi_square)[..., None]
 
 
+def decay(x: Array) -> Array:
+    """exp(-x) for x >= 0, held at 1e-87 beyond x = 200.
+
+    At short lengthscales most pairs are that far apart. Their covariances are nothing beside 1, but letting them (or
+    their products in a factorization) underflow makes exponentials and multiplications many times slower.
+    """
+    xp = namespace(x)
+    exponent = xp.minimum(x, 200.0)
+    exponent *= -1.0
+    return xp.exp(exponent)
+
+
 def scaled_difference(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
     """u = (x - z) / l for all pairs, shape (..., n, m, d)."""
     return (X[..., :, None, :] - Z[..., None, :, :]) / hyper.lengthscales[..., None, None, :]
 
 
+def squared_differences(X: Array, Z: Array) -> Array:
+    """(x_i - z_i)^2 for all pairs and coordinates, shape (..., d, n m): all that distances need of the points."""
+    xp = namespace(X, Z)
+    X, Z = xp.linalg.matrix_transpose(X), xp.linalg.matrix_transpose(Z)
+    difference = X[..., :, None] - Z[..., None, :]
+    square = difference * difference
+    return xp.reshape(square, (*square.shape[:-2], square.shape[-2] * square.shape[-1]))
+
+
 def squared_distance(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
     """s = |u|^2 for all pairs, shape (..., n, m).
 
-    Summed over true differences, one coordinate at a time: a product form |x|^2 - 2 x.z + |z|^2 would be
-    off by rounding at coincident points, where r = sqrt(s) magnifies it to 1e-8.
+    Summed over true differences: the product form |x|^2 - 2 x.z + |z|^2 would be off by rounding at coincident
+    points, where r = sqrt(s) magnifies it to 1e-8. Points that many hyperparameter vectors share are subtracted
+    once; the sums for all vectors are then one matrix product.
     """
+    if X.ndim == 2 and Z.ndim == 2 and hyper.batch_shape:
+        xp = namespace(X, Z)
+        s = xp.matmul(hyper.lengthscales**-2, squared_differences(X, Z))
+        return xp.reshape(s, (*hyper.batch_shape, X.shape[0], Z.shape[0]))
     U = X / hyper.lengthscales[..., None, :]
     V = Z / hyper.lengthscales[..., None, :]
     difference = U[..., :, None, 0] - V[..., None, :, 0]

@@ -16,9 +16,17 @@ from __future__ import annotations
 
 import math
 
-from xstar.gp.kernels import Kernel
+from xstar.gp.kernels import Kernel, squared_differences
 from xstar.gp.observations import Observations
-from xstar.numerics.arrays import Array, HostArray, device, namespace, solve_lower, take_rows
+from xstar.numerics.arrays import (
+    Array,
+    HostArray,
+    add_diagonal,
+    inverse_from_cholesky,
+    namespace,
+    solve_lower,
+    take_rows,
+)
 from xstar.numerics.linalg import log_determinant, safe_cholesky
 
 
@@ -26,12 +34,9 @@ class MarginalLikelihood:
     """log p(y | X, theta) of data sets with one leading axis R."""
 
     def __init__(self, kernel: Kernel, data: Observations) -> None:
-        xp = namespace(data.X)
-        R, n, d = data.X.shape
         self.kernel = kernel
         self.data = data
-        difference = xp.permute_dims(data.X[:, :, None, :] - data.X[:, None, :, :], (0, 3, 1, 2))
-        self.differences = xp.reshape(difference * difference, (R, d, n * n))
+        self.differences = squared_differences(data.X, data.X)
 
     def take(self, problems: HostArray) -> MarginalLikelihood:
         """The same for some of the data sets."""
@@ -45,7 +50,7 @@ class MarginalLikelihood:
         """Shape (R, q); -inf where the covariance cannot be factored."""
         xp = namespace(theta)
         covariance, _ = self._covariance(theta, 0)
-        factor, _, found = safe_cholesky(self._with_noise(covariance, theta))
+        factor, _, found = safe_cholesky(add_diagonal(covariance, self._noise(theta)))
         return xp.where(found, self._value(factor, solve_lower(factor, self._targets(theta))), -math.inf)
 
     def value_and_gradient(self, theta: Array) -> tuple[Array, Array]:
@@ -53,19 +58,17 @@ class MarginalLikelihood:
         xp = namespace(theta)
         R, q, _ = theta.shape
         n = self.data.count
-        covariance, slope = self._covariance(theta, 1)
-        factor, _, found = safe_cholesky(self._with_noise(covariance, theta))
+        noiseless, slope = self._covariance(theta, 1)
+        factor, _, found = safe_cholesky(add_diagonal(noiseless + 0.0, self._noise(theta)))
         whitened = solve_lower(factor, self._targets(theta))
-        inverse_factor = solve_lower(factor, xp.eye(n, dtype=theta.dtype, device=device(theta)))
-        transposed = xp.linalg.matrix_transpose(inverse_factor)
-        alpha = xp.matmul(transposed, whitened)
-        weight = xp.matmul(alpha, xp.linalg.matrix_transpose(alpha)) - xp.matmul(transposed, inverse_factor)
+        alpha = solve_lower(factor, whitened, transpose=True)
+        weight = xp.matmul(alpha, xp.linalg.matrix_transpose(alpha)) - inverse_from_cholesky(factor)
 
         pairs = xp.reshape(weight * slope, (R, q, n * n))
         by_lengthscale = -xp.matmul(pairs, xp.linalg.matrix_transpose(self.differences)) * xp.exp(
             -2.0 * theta[..., :-2]
         )
-        by_amplitude = xp.sum(weight * covariance, axis=(-2, -1))
+        by_amplitude = xp.sum(weight * noiseless, axis=(-2, -1))
         learned = self.data.learned()[:, None, :]
         by_noise = xp.sum(xp.linalg.diagonal(weight) * learned, axis=-1) * xp.exp(2.0 * theta[..., -1])
         gradient = xp.concat([by_lengthscale, by_amplitude[..., None], by_noise[..., None]], axis=-1)
@@ -78,14 +81,12 @@ class MarginalLikelihood:
         n = self.data.count
         s = xp.matmul(xp.exp(-2.0 * theta[..., :-2]), self.differences)
         variance = xp.exp(2.0 * theta[..., -2])[..., None, None]
-        profile = self.kernel.profile(xp.reshape(s, (*theta.shape[:-1], n, n)), order)
-        return variance * profile[0], variance * profile[1] if order else None
+        covariance, *slope = self.kernel.profile(xp.reshape(s, (*theta.shape[:-1], n, n)), order)
+        covariance *= variance
+        return covariance, variance * slope[0] if slope else None
 
-    def _with_noise(self, covariance: Array, theta: Array) -> Array:
-        xp = namespace(theta)
-        n = self.data.count
-        noise = self.data.expand().noise_variance(xp.exp(2.0 * theta[..., -1]))
-        return covariance + noise[..., None] * xp.eye(n, dtype=theta.dtype, device=device(theta))
+    def _noise(self, theta: Array) -> Array:
+        return self.data.expand().noise_variance(namespace(theta).exp(2.0 * theta[..., -1]))
 
     def _targets(self, theta: Array) -> Array:
         xp = namespace(theta)

@@ -24,7 +24,7 @@ from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel
 from xstar.gp.likelihood import MarginalLikelihood
 from xstar.gp.observations import Observations, check_points
-from xstar.numerics.arrays import Array, device, in_chunks, namespace, solve_lower
+from xstar.numerics.arrays import Array, add_diagonal, in_chunks, namespace, solve_lower
 from xstar.numerics.linalg import Cholesky, extend_cholesky, log_determinant, safe_cholesky
 
 
@@ -155,10 +155,8 @@ class Posterior:
         return self.kernel.covariance(self.hyper, X, Z)
 
     def _noisy(self, covariance: Array, data: Observations) -> Array:
-        """The covariance of observations: noise added to the diagonal."""
-        xp = namespace(covariance)
-        noise = data.noise_variance(self.hyper.noise_variance)
-        return covariance + noise[..., None] * xp.eye(data.count, dtype=noise.dtype, device=device(noise))
+        """The covariance of observations: noise on the diagonal."""
+        return add_diagonal(covariance, data.noise_variance(self.hyper.noise_variance))
 
     def _variance(self, whitened: Array) -> Array:
         xp = namespace(whitened)
@@ -171,4 +169,4 @@ class Posterior:
         """Run a row-wise computation on checked points in blocks of bounded memory."""
         points = check_points(X, "X", like=self.data.X, dimension=self.dimension)
         batch = math.prod(np.broadcast_shapes(self.batch_shape, points.shape[:-2]))
-        return in_chunks(block, points, batch * columns * max(1, self.data.count), axes)
+        return in_chunks(block, points, (batch * columns + self.dimension) * max(1, self.data.count), axes)

@@ -128,6 +128,20 @@ def in_chunks(
     return tuple(xp.concat(list(part), axis=axis) for part, axis in zip(zip(*parts, strict=True), axes, strict=True))
 
 
+def add_diagonal(matrix: Array, values: Array) -> Array:
+    """matrix (..., n, n) with values (..., n) added to its diagonal; overwrites the matrix where the backend can."""
+    xp = namespace(matrix)
+    if matrix.shape[:-1] == np.broadcast_shapes(matrix.shape[:-1], values.shape):
+        if array_api_compat.is_torch_array(matrix):
+            xp.linalg.diagonal(matrix).add_(values)
+            return matrix
+        if array_api_compat.is_numpy_array(matrix) and matrix.flags.writeable:
+            np.einsum("...ii->...i", matrix)[...] += values
+            return matrix
+    identity = xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=device(matrix))
+    return matrix + values[..., None] * identity
+
+
 def erfcx(x: Array) -> Array:
     """exp(x^2) erfc(x), from SciPy, torch or CuPy: whoever owns the array."""
     if array_api_compat.is_torch_array(x):
@@ -213,6 +227,26 @@ def _solve_lower_blas(factor: HostArray, right: HostArray, transpose: bool) -> H
         target = np.ascontiguousarray(rights[index]).T
         out[index] = blas.dtrsm(1.0, triangle, target, side=1, lower=0, trans_a=int(transpose)).T
     return out
+
+
+def inverse_from_cholesky(factor: Array) -> Array:
+    """(L L^T)^{-1} for factors (..., n, n): a fifth of the work of two triangular solves with the identity."""
+    if array_api_compat.is_torch_array(factor):
+        import torch
+
+        return torch.cholesky_inverse(factor)
+    if array_api_compat.is_numpy_array(factor):
+        from scipy.linalg import lapack
+
+        out = np.empty(factor.shape)
+        for index in np.ndindex(*factor.shape[:-2]):
+            # Row-major L is column-major U with U^T U = A; LAPACK fills the upper triangle of the inverse.
+            upper, _ = lapack.dpotri(np.ascontiguousarray(factor[index]).T, lower=0)
+            out[index] = np.triu(upper) + np.triu(upper, 1).T
+        return out
+    xp = namespace(factor)
+    half = xp.linalg.inv(factor)
+    return xp.matmul(xp.linalg.matrix_transpose(half), half)
 
 
 def _shown(value: Any) -> str:

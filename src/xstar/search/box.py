@@ -22,6 +22,10 @@ import numpy as np
 from xstar.errors import DataError, SettingsError
 from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, take_rows, to_numpy, top_k
 from xstar.numerics.ascent import Evaluation, ascend
+from xstar.numerics.culling import best_distinct
+
+SAME_HILL = 0.01
+"""Climbs that have come this close to each other, in every coordinate, are taken to be on the same hill."""
 
 
 class Objective(Protocol):
@@ -97,7 +101,8 @@ class BoxSearch:
         lower = xp.zeros((d,), dtype=starts.dtype, device=device(starts))
         found = ascend(
             objective.evaluate, starts, lower, lower + 1.0,
-            tolerance=self.tolerance, max_iterations=self.max_iterations, cull=best_distinct_third,
+            tolerance=self.tolerance, max_iterations=self.max_iterations,
+            cull=best_distinct(math.ceil(q / 3), SAME_HILL),
         )  # fmt: skip
         # A culled climb stands on the same hill as one that went on; it wins only if it is clearly higher.
         margin = xp.where(found.converged, 0.0, 1e-9 * (1.0 + xp.abs(found.value)))
@@ -106,26 +111,6 @@ class BoxSearch:
         return Maxima(*(take_rows(xp.reshape(part, (P * q, *part.shape[2:])), best) for part in (
             found.x, found.value, found.gradient, found.active, found.converged, found.iterations
         )))  # fmt: skip
-
-
-SAME_HILL = 0.01
-"""Climbs that have come this close to each other, in every coordinate, are taken to be on the same hill."""
-
-
-def best_distinct_third(x: Array, value: Array) -> HostArray:
-    """Mask (P, q) of the climbs at x (P, q, d) worth finishing: the best third, one for each hill."""
-    height = to_numpy(value)
-    q = height.shape[1]
-    order = np.argsort(-height, axis=1, kind="stable")
-    ranked = np.take_along_axis(to_numpy(x), order[..., None], axis=1)
-    repeats = np.zeros(height.shape, dtype=bool)
-    for k in range(1, q):
-        near = np.max(np.abs(ranked[:, :k] - ranked[:, k : k + 1]), axis=-1) < SAME_HILL
-        repeats[:, k] = near.any(axis=1)
-    kept = ~repeats & (np.cumsum(~repeats, axis=1) <= math.ceil(q / 3))
-    mask: HostArray = np.empty(kept.shape, dtype=bool)
-    np.put_along_axis(mask, order, kept, axis=1)
-    return mask
 
 
 def pick_basins(values: Array, candidates: Array, count: int) -> HostArray:

@@ -1,0 +1,90 @@
+"""CPU seconds and peak memory of one task, in a process of its own with one thread.
+
+A task is a function of a benchmark module that prepares its work and returns what is to be measured as a callable.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+RESULTS = Path(__file__).parent / "results"
+
+
+class Measured(NamedTuple):
+    """What one task cost."""
+
+    cpu_seconds: float
+    """Median over repeats, after one run to warm up; with no repeats, the task times itself."""
+    peak_mb: float
+    """Growth of the largest resident size over that after preparation."""
+    result: Any
+    """What the callable returned."""
+
+
+def measure(module: str, task: str, repeats: int, **settings: Any) -> Measured:
+    """Run a task in a fresh process."""
+    request = json.dumps({"module": module, "task": task, "repeats": repeats, "settings": settings})
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.measure", request],
+        env={**os.environ, **ONE_THREAD}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RuntimeError(f"{module}.{task} failed:\n{done.stderr}")
+    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def machine() -> dict[str, str]:
+    """Versions and processor, for results files."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [
+            line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")
+        ]
+        processor = names[0] if names else processor
+    packages = {name: metadata.version(name) for name in ("xstar", "numpy", "scipy", "scikit-learn")}
+    return {"python": platform.python_version(), "processor": processor, **packages}
+
+
+def save(name: str, rows: list[dict[str, Any]], **settings: Any) -> Path:
+    """Write a results file: versions, settings, rows."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": machine(), "settings": settings, "rows": rows}, indent=1) + "\n")
+    return path.relative_to(RESULTS.parent.parent)
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def _main(request: dict[str, Any]) -> None:
+    prepare: Callable[..., Callable[[], Any]] = getattr(importlib.import_module(request["module"]), request["task"])
+    work = prepare(**request["settings"])
+    before = _peak_mb()
+    result = work()
+    peak = _peak_mb() - before
+    times = []
+    for _ in range(request["repeats"]):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    seconds = statistics.median(times) if times else None
+    print(json.dumps({"cpu_seconds": seconds, "peak_mb": peak, "result": result}))
+
+
+if __name__ == "__main__":
+    _main(json.loads(sys.argv[1]))
