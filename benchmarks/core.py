@@ -84,7 +84,8 @@ def sample_sklearn(n: int, d: int) -> Callable[[], Any]:
     def work() -> float:
         start = np.tile(prior.median(d), (settings.num_chains, 1))
         sweeps = settings.burn_in + NUM_HYPER // settings.num_chains * settings.thin
-        run = slice_sample(log_density, start, np.random.default_rng(3), sweeps=sweeps, lower=lower, upper=upper)
+        rng = np.random.default_rng(3)
+        run = slice_sample(log_density, start, rng, sweeps=sweeps, width=settings.width, lower=lower, upper=upper)
         return float(run.evaluations)
 
     return work

@@ -9,11 +9,11 @@ import importlib
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -29,7 +29,7 @@ class Measured(NamedTuple):
     cpu_seconds: float
     """Median over repeats, after one run to warm up; with no repeats, the task times itself."""
     peak_mb: float
-    """Growth of the largest resident size over that after preparation."""
+    """The most that Python and NumPy had allocated at once, on top of what the preparation left."""
     result: Any
     """What the callable returned."""
 
@@ -67,16 +67,13 @@ def save(name: str, rows: list[dict[str, Any]], **settings: Any) -> Path:
     return path.relative_to(RESULTS.parent.parent)
 
 
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-
-
 def _main(request: dict[str, Any]) -> None:
     prepare: Callable[..., Callable[[], Any]] = getattr(importlib.import_module(request["module"]), request["task"])
     work = prepare(**request["settings"])
-    before = _peak_mb()
+    tracemalloc.start()
     result = work()
-    peak = _peak_mb() - before
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
     times = []
     for _ in range(request["repeats"]):
         start = time.process_time()

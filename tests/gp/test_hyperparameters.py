@@ -95,10 +95,39 @@ def test_the_stated_ranges_of_the_default_prior():
         assert gamma.quantile(0.95) == pytest.approx(high, rel=0.03)
 
 
-@pytest.mark.parametrize("shape, rate", [(0.0, 1.0), (1.0, -2.0), (np.nan, 1.0), (1.0, np.inf)])
+@pytest.mark.parametrize(
+    "shape, rate", [(0.0, 1.0), (1.0, -2.0), (np.nan, 1.0), (1.0, np.inf), ("a", 1.0), (1.0, True)]
+)
 def test_bad_gamma_parameters_are_refused(shape, rate):
-    with pytest.raises(SettingsError, match="Gamma needs a finite"):
+    with pytest.raises(SettingsError, match=r"of a Gamma must be a number > 0 and finite; received"):
         Gamma(shape, rate)
+
+
+def test_small_shapes_have_a_box_and_draws_without_warning(rng):
+    prior = Prior(noise=Gamma(0.01, 1.0))
+    lower, upper = prior.box(1)
+    assert np.isfinite(lower).all()
+    assert np.isfinite(prior.draw(1000, 1, rng)).all()
+    assert np.all(lower < upper)
+
+
+def test_the_box_holds_nearly_all_of_the_prior():
+    lower, upper = (np.exp(end) for end in Prior().box(1))
+    for k, (shape, rate) in enumerate([(2.0, 2.0), (2.0, 1.0), (1.0, 10.0)]):
+        assert stats.gamma(shape, scale=1.0 / rate).cdf(lower[k]) == pytest.approx(1e-6, rel=1e-3)
+        assert stats.gamma(shape, scale=1.0 / rate).sf(upper[k]) == pytest.approx(1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize("build", [lambda: Prior(0.3), lambda: Prior([0.3, 0.3]), lambda: Prior(noise=None)])
+def test_a_prior_that_is_not_a_gamma_is_refused(build):
+    with pytest.raises(SettingsError, match=r"the prior of the (lengthscale|noise) must be a Gamma, for example Gamma"):
+        build()
+
+
+def test_hyperparameters_can_be_compared_and_hashed():
+    one, other = Hyperparameters([0.3], 1.0, 0.1), Hyperparameters([0.3], 1.0, 0.1)
+    assert one != other
+    assert len({one, other, one}) == 2
 
 
 def test_a_prior_for_other_dimensions_is_refused():

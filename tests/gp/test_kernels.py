@@ -70,6 +70,13 @@ def test_profile_at_zero_distance_is_finite_without_warning(backend, kernel, ora
     assert backend.numpy(profile[0])[0] == 1.0
 
 
+def test_far_apart_covariances_are_exact_until_nothing_is_left_of_them():
+    distance = np.array([1.0, 50.0, 150.0, 199.0])
+    np.testing.assert_allclose(SquaredExponential().profile(2.0 * distance, 0)[0], np.exp(-distance), rtol=1e-12)
+    (far,) = SquaredExponential().profile(np.array([1e6]), 0)
+    assert 0.0 < far[0] < 1e-80
+
+
 def test_known_values():
     """rho_1(0) = -1/2 and rho_2(0) = 1/4 for the squared exponential, -5/6 and 25/12 for the Matern."""
     at_zero = np.zeros(1)

@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -93,12 +94,34 @@ def test_both_ways_to_draw_weights_have_the_stated_distribution(rng, n, m):
     assert_moments(theta, mean, covariance, 0.0)
 
 
-def test_weights_without_noise_are_finite(rng):
+def test_weights_without_noise_fit_as_well_as_they_can(rng):
+    """Many features interpolate; fewer features than data give the least-squares fit."""
     post = posterior(SquaredExponential(), rng, n=30, noise=0.0)
-    for num_features in (8, 512):
-        assert np.isfinite(
-            draw_paths(post, 3, rng, kind="weights", num_features=num_features)(rng.random((5, 2)))
-        ).all()
+    many = draw_paths(post, 3, rng, kind="weights", num_features=2048)
+    np.testing.assert_allclose(many(post.data.X), np.broadcast_to(post.data.y, (3, 30)), atol=1e-3)
+    few = draw_paths(post, 3, rng, kind="weights", num_features=8)
+    for phi, values in zip(few.features(post.data.X), few(post.data.X), strict=True):
+        best = phi @ np.linalg.lstsq(phi, post.data.y)[0]
+        np.testing.assert_allclose(values, best, atol=1e-3)
+
+
+def test_jitter_is_drawn_as_noise(rng):
+    """A factor with jitter 0.04 and no noise is that of a noise of 0.2: the same paths."""
+    post = posterior(SquaredExponential(), rng, noise=0.2)
+    same = copy.copy(post)
+    same.hyper = Hyperparameters(post.hyper.lengthscales, post.hyper.amplitude, 0.0)
+    same.jitter = np.full(8, 0.04)
+    one = draw_paths(post, 5, np.random.default_rng(2))(post.data.X)
+    other = draw_paths(same, 5, np.random.default_rng(2))(post.data.X)
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@KINDS
+def test_no_points_have_no_values(rng, kind):
+    paths = draw_paths(posterior(Matern52(), rng), 3, rng, kind=kind)
+    nothing = np.zeros((0, 2))
+    assert paths(nothing).shape == paths.screen(nothing).shape == (3, 0)
+    assert paths.derivatives(nothing).hessian.shape == (3, 0, 2, 2)
 
 
 @BOTH
@@ -165,24 +188,42 @@ def test_some_paths_at_their_own_points(backend, rng):
     paths = draw_paths(beside, 5, rng)
     x = rng.random((5, 3, 2))
     whole = [backend.numpy(part) for part in paths.evaluate(backend.array(x), np.arange(5))]
-    part = [backend.numpy(part) for part in paths.evaluate(backend.array(x[[3, 1]]), np.array([3, 1]))]
-    for one, other in zip(whole, part, strict=True):
-        np.testing.assert_allclose(one[[3, 1]], other, rtol=1e-9, atol=1e-10)
+    for chosen in ([3, 1], [4, 3, 2, 1, 0]):
+        part = [backend.numpy(part) for part in paths.evaluate(backend.array(x[chosen]), np.array(chosen))]
+        for one, other in zip(whole, part, strict=True):
+            np.testing.assert_allclose(one[chosen], other, rtol=1e-9, atol=1e-10)
 
 
-def test_blocks_change_nothing(rng, monkeypatch):
-    paths = draw_paths(posterior(SquaredExponential(), rng), 4, rng)
-    Z = rng.random((33, 2))
-    whole = paths(Z), paths.screen(Z), *paths.derivatives(Z)
-    monkeypatch.setattr(arrays, "BLOCK_ELEMENTS", 9000)
-    for one, other in zip(whole, (paths(Z), paths.screen(Z), *paths.derivatives(Z)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+@KINDS
+@pytest.mark.parametrize("elements", [100, 9000])
+def test_blocks_change_nothing(rng, monkeypatch, kind, elements):
+    """Neither blocks of points nor blocks of paths, in drawing and in evaluating."""
+    post = posterior(SquaredExponential(), rng)
+    shared, own = rng.random((33, 2)), rng.random((4, 5, 2))
+
+    def everything():
+        paths = draw_paths(post, 4, np.random.default_rng(3), kind=kind)
+        return [paths(shared), paths(own), paths.screen(shared), *paths.derivatives(shared), *paths.derivatives(own)]
+
+    whole = everything()
+    monkeypatch.setattr(arrays, "BLOCK_ELEMENTS", elements)
+    for one, other in zip(whole, everything(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 def test_bad_settings_are_named(rng):
     post = posterior(SquaredExponential(), rng)
-    with pytest.raises(SettingsError, match="num_paths and num_features must be at least 1; received 0 and 512"):
-        draw_paths(post, 0, rng)
+    for bad in (0, 3.0, "3", True):
+        with pytest.raises(SettingsError, match="num_paths must be"):
+            draw_paths(post, bad, rng)
+    with pytest.raises(SettingsError, match="rng must be a Generator"):
+        draw_paths(post, 1, 5)
+    with pytest.raises(SettingsError, match="post must be a Posterior"):
+        draw_paths(post.hyper, 1, rng)
+    with pytest.raises(DataError, match=r"leading axes of X, \(3,\), do not fit those here, \(2,\)"):
+        draw_paths(post, 2, rng)(np.zeros((3, 4, 2)))
+    with pytest.raises(DataError, match=r"X has leading axes \(3, 2\), more than the paths have, \(2,\)"):
+        draw_paths(post, 2, rng)(np.zeros((3, 2, 4, 2)))
     with pytest.raises(SettingsError, match='kind must be "exact" or "weights"; received \'both\''):
         draw_paths(post, 1, rng, kind="both")
     with pytest.raises(DataError, match="X must have 2 coordinates"):

@@ -118,6 +118,36 @@ def test_a_saddle_is_left(backend):
     np.testing.assert_array_equal(backend.numpy(found.active)[0, 0], [False, True])
 
 
+@pytest.mark.parametrize("newton, d", [(True, 12), (False, 12), (False, 20)])
+def test_many_constrained_quadratics(rng, newton, d):
+    """Badly conditioned, most maxima on faces: every climb must end converged, with no slope left inside the box.
+
+    Newton alone would stop where the box holds several coordinates back; BFGS alone would wander in the rounding.
+    """
+    quadratics = Quadratics(rng, 100, d, spread=3.0)
+
+    def evaluate(x, problems):
+        return Evaluation(*quadratics.host(x, problems)[: 3 if newton else 2])
+
+    found = ascend(evaluate, rng.random((100, 1, d)), np.zeros(d), np.ones(d), max_iterations=200)
+    assert found.converged.all()
+    assert np.abs(np.where(found.active, 0.0, found.gradient)).max() < 1e-4
+
+
+@pytest.mark.parametrize("newton", [True, False])
+def test_a_linear_function_is_climbed_to_its_corner_without_warning(backend, newton):
+    slope = np.array([1.0, -3.0, 0.5])
+
+    def evaluate(x, problems):
+        z = to_numpy(x)
+        hessian = backend.array(np.zeros((*z.shape, 3))) if newton else None
+        return Evaluation(backend.array(z @ slope), backend.array(np.broadcast_to(slope, z.shape)), hessian)
+
+    found = ascend(evaluate, backend.array([[[0.4, 0.5, 0.6]]]), *box(backend, 3))
+    np.testing.assert_array_equal(backend.numpy(found.x)[0, 0], [1.0, 0.0, 1.0])
+    assert backend.numpy(found.converged).all()
+
+
 def test_a_constant_function_is_finished_at_once(backend):
     def evaluate(x, problems):
         zero = backend.xp.zeros_like(x)

@@ -29,7 +29,16 @@ def test_sobol_points_are_balanced(rng):
     np.testing.assert_array_equal(counts, 4)
 
 
-@pytest.mark.parametrize("count, dimension", [(-1, 2), (3, 0)])
-def test_bad_sizes_are_named(rng, count, dimension):
-    with pytest.raises(SettingsError, match=f"count={count}, dimension={dimension}"):
+@pytest.mark.parametrize(
+    "count, dimension, message",
+    [(-1, 2, "count must be at least 0; received -1"), (3, 0, "dimension must be at least 1; received 0"),
+     (1.5, 2, "count must be a whole number >= 0; received 1.5"), (True, 2, "count must be a whole number")],
+)  # fmt: skip
+def test_bad_sizes_are_named(rng, count, dimension, message):
+    with pytest.raises(SettingsError, match=message):
         sobol(count, dimension, rng)
+
+
+def test_a_seed_is_not_a_generator():
+    with pytest.raises(SettingsError, match=r"rng must be a Generator, for example numpy.random.default_rng\(0\)"):
+        latin_hypercube(3, 2, 7)

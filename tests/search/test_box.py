@@ -135,6 +135,7 @@ def test_candidates_cover_the_cube_the_data_and_the_neighbourhood(backend, rng):
     assert points.shape == (64 + 7 + 1 + 15, 3)
     assert np.all((points >= 0.0) & (points <= 1.0))
     np.testing.assert_array_equal(points[64:71], known)
+    np.testing.assert_array_equal(points[71], around[0])
     distance = np.abs(points[72:] - around).max(axis=1).reshape(3, 5)
     assert np.all(distance[2] < 0.01)
     assert distance[0].max() > 0.01
@@ -143,9 +144,12 @@ def test_candidates_cover_the_cube_the_data_and_the_neighbourhood(backend, rng):
 @pytest.mark.parametrize(
     "build, message",
     [
-        (lambda: BoxSearch(num_starts=0), "num_starts and max_iterations must be at least 1; received 0"),
-        (lambda: BoxSearch(tolerance=0.0), "tolerance must be between 0 and 1"),
-        (lambda: draw_candidates(0, np.zeros((0, 2)), np.random.default_rng(0)), "count must be >= 1"),
+        (lambda: BoxSearch(num_starts=0), "num_starts must be at least 1; received 0"),
+        (lambda: BoxSearch(tolerance=0.0), "tolerance must be a number > 0 and < 1; received 0.0"),
+        (
+            lambda: draw_candidates(0, np.zeros((0, 2)), np.random.default_rng(0)),
+            "count must be at least 1; received 0",
+        ),
     ],
 )
 def test_bad_settings_are_named(build, message):
@@ -154,5 +158,72 @@ def test_bad_settings_are_named(build, message):
 
 
 def test_bad_candidates_are_named():
-    with pytest.raises(DataError, match=r"candidates must have shape \(N, 2\) with N >= 1; received \(3, 4\)"):
-        BoxSearch().maximize(Hills(), np.zeros((3, 4)))
+    for bad, message in (
+        (np.zeros((3, 4)), r"candidates must have 2 coordinates on its last axis; received shape \(3, 4\)"),
+        (np.zeros((0, 2)), "candidates must have at least one row; received none"),
+        (np.zeros((2, 3, 2)), r"candidates must have shape \(n, d\); received \(2, 3, 2\)"),
+        ([[0.1, np.nan]], "candidates must be finite"),
+    ):
+        with pytest.raises(DataError, match=message):
+            BoxSearch().maximize(Hills(), bad)
+    with pytest.raises(DataError, match="known must be finite"):
+        draw_candidates(4, [[np.nan, 0.0]], np.random.default_rng(0))
+    with pytest.raises(DataError, match=r"around must have shape .* A single point is a row"):
+        draw_candidates(4, [[0.1, 0.0]], np.random.default_rng(0), around=[0.1, 0.2])
+
+
+def test_candidates_may_be_a_list_or_of_another_namespace(backend, rng):
+    paths, _ = sample_paths(rng, 2, 2, 0.3, SquaredExponential(), backend)
+    candidates = rng.random((20, 2))
+    one = BoxSearch().maximize(paths, candidates.tolist())
+    other = BoxSearch().maximize(paths, backend.array(candidates))
+    np.testing.assert_array_equal(backend.numpy(one.x), backend.numpy(other.x))
+
+
+class Watched:
+    """An objective that remembers how many climbs each call evaluates."""
+
+    num_problems, dimension = 1, 2
+
+    def __init__(self, function):
+        self.function, self.widths_seen = function, []
+
+    def screen(self, X):
+        return self.function(X[None])[0]
+
+    def evaluate(self, x, problems):
+        self.widths_seen.append(x.shape[1])
+        return Evaluation(*self.function(x))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_the_scale_of_the_function_does_not_matter(scale):
+    """A climb that ran out of iterations on the high hill still beats one that finished on the low hill."""
+
+    def function(x):
+        value, gradient, _ = Hills().evaluate(x, None)
+        return scale * value, scale * gradient
+
+    candidates = np.array([[0.3, 0.3], [0.31, 0.3], [0.85, 0.8], [0.86, 0.8]])
+    found = BoxSearch(max_iterations=5).maximize(Watched(function), candidates)
+    assert found.value[0] > 1.2 * scale
+
+
+def test_repeated_candidates_are_one_start():
+    objective = Watched(lambda x: Hills().evaluate(x, None)[:2])
+    BoxSearch(num_starts=9).maximize(objective, np.repeat([[0.2, 0.2], [0.6, 0.6], [0.9, 0.8]], 5, axis=0))
+    assert objective.widths_seen[0] == 3
+
+
+def test_a_third_of_the_climbs_goes_on(rng):
+    """On a function with many hills, each climb on its own, the batch shrinks to a third."""
+
+    def waves(x):
+        rate = 8.0 * np.pi
+        value = np.sin(rate * x).sum(axis=-1) + 0.1 * x.sum(axis=-1)
+        return value, rate * np.cos(rate * x) + 0.1
+
+    objective = Watched(waves)
+    BoxSearch(num_starts=9, tolerance=1e-12).maximize(objective, draw_candidates(1024, np.zeros((0, 2)), rng))
+    assert objective.widths_seen[:2] == [9, 9]
+    assert 3 in objective.widths_seen

@@ -50,6 +50,10 @@ class Features:
         """Some of the sets."""
         return Features(*(take_rows(part, rows) for part in (self.frequencies, self.phases, self.scale)))
 
+    def part(self, rows: slice) -> Features:
+        """A range of the sets, without a copy."""
+        return Features(self.frequencies[rows, ...], self.phases[rows, ...], self.scale[rows])
+
     def single(self) -> Features:
         """The same in float32, for screening."""
         xp = namespace(self.frequencies)

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from xstar.errors import SettingsError
-from xstar.numerics.arrays import Array, HostArray, floats, namespace, take_rows
+from xstar.numerics.arrays import Array, HostArray, device, move, namespace, take_rows, to_numpy
+from xstar.numerics.checks import floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hyperparameters:
     """Lengthscales, amplitude and noise; their leading axes are broadcast against each other.
 
@@ -57,7 +58,15 @@ class Hyperparameters:
     def from_log(cls, theta: Array) -> Hyperparameters:
         """From the vector of logarithms (..., d + 2)."""
         values = namespace(theta).exp(theta)
-        return cls(values[..., :-2], values[..., -2], values[..., -1])
+        return cls._checked(values[..., :-2], values[..., -2], values[..., -1])
+
+    @classmethod
+    def _checked(cls, lengthscales: Array, amplitude: Array, noise: Array) -> Hyperparameters:
+        """From parts that have been checked before: checks read values, which makes a GPU wait."""
+        hyper = object.__new__(cls)
+        for name, value in zip(_NAMES, (lengthscales, amplitude, noise), strict=True):
+            object.__setattr__(hyper, name, value)
+        return hyper
 
     def log(self) -> Array:
         """The vector of logarithms (..., d + 2); the last is -inf where the noise is zero."""
@@ -88,26 +97,37 @@ class Hyperparameters:
 
     def like(self, x: Array) -> Hyperparameters:
         """The same in the namespace and on the device of x."""
-        return Hyperparameters(*(floats(getattr(self, name), name, like=x) for name in _NAMES))
+        if namespace(self.amplitude) == namespace(x) and device(self.amplitude) == device(x):
+            return self
+        return self._checked(*(move(to_numpy(getattr(self, name)), x) for name in _NAMES))
 
     def expand(self) -> Hyperparameters:
         """With one more leading axis of length 1, behind the others: to go with (..., S, ·) arrays."""
-        return Hyperparameters(self.lengthscales[..., None, :], self.amplitude[..., None], self.noise[..., None])
+        return self._checked(self.lengthscales[..., None, :], self.amplitude[..., None], self.noise[..., None])
+
+    def spread(self, batch: tuple[int, ...]) -> Hyperparameters:
+        """Broadcast to the leading axes `batch`."""
+        xp = namespace(self.lengthscales)
+        return self._checked(
+            xp.broadcast_to(self.lengthscales, (*batch, self.dimension)),
+            xp.broadcast_to(self.amplitude, batch),
+            xp.broadcast_to(self.noise, batch),
+        )
 
     def flatten(self, batch: tuple[int, ...] | None = None) -> Hyperparameters:
         """Broadcast to the leading axes `batch` (default: its own) and join them into one."""
         xp = namespace(self.lengthscales)
-        shape = self.batch_shape if batch is None else batch
-        rows, d = math.prod(shape), self.dimension
-        return Hyperparameters(
-            xp.reshape(xp.broadcast_to(self.lengthscales, (*shape, d)), (rows, d)),
-            xp.reshape(xp.broadcast_to(self.amplitude, shape), (rows,)),
-            xp.reshape(xp.broadcast_to(self.noise, shape), (rows,)),
+        whole = self if batch is None else self.spread(batch)
+        rows = math.prod(whole.batch_shape)
+        return self._checked(
+            xp.reshape(whole.lengthscales, (rows, self.dimension)),
+            xp.reshape(whole.amplitude, (rows,)),
+            xp.reshape(whole.noise, (rows,)),
         )
 
     def take(self, rows: HostArray) -> Hyperparameters:
         """Those at the given positions of the first leading axis."""
-        return Hyperparameters(*(take_rows(getattr(self, name), rows) for name in _NAMES))
+        return self._checked(*(take_rows(getattr(self, name), rows) for name in _NAMES))
 
 
 _NAMES = ("lengthscales", "amplitude", "noise")

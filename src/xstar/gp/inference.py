@@ -21,13 +21,14 @@ import numpy as np
 
 from xstar.errors import SettingsError
 from xstar.gp.hyperparameters import Hyperparameters
-from xstar.gp.kernels import Kernel
+from xstar.gp.kernels import Kernel, check_kernel
 from xstar.gp.likelihood import MarginalLikelihood
 from xstar.gp.observations import Observations
 from xstar.gp.priors import Prior
-from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.arrays import Array, HostArray, chunks, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation, ascend
 from xstar.numerics.chains import effective_sample_size, split_r_hat
+from xstar.numerics.checks import generator, instance, integer, positive
 from xstar.numerics.culling import best_distinct
 from xstar.numerics.slice_sampling import slice_sample
 
@@ -40,13 +41,13 @@ class Inferred(NamedTuple):
     log_density: Array | None = None
     """log p(y, theta) of each, shape (..., H); None where it was not computed."""
     converged: bool = True
-    """Whether every optimization settled and no chain was stuck."""
+    """Whether every search for the mode settled and no chain was stuck. How well chains mixed is in `r_hat`."""
     evaluations: int = 0
     """How many times the marginal likelihood was computed."""
     r_hat: HostArray | None = None
-    """Split R-hat of each parameter (..., d + 2), for sampled hyperparameters."""
+    """Split R-hat of each parameter (..., d + 2) over all sweeps after the burn-in; NaN for fewer than 4 of them."""
     effective_sample_size: HostArray | None = None
-    """Effective number of draws of each parameter (..., d + 2), out of all sweeps kept."""
+    """Effective number of draws of each parameter (..., d + 2), of all sweeps after the burn-in; likewise."""
 
 
 class Inference(ABC):
@@ -59,9 +60,14 @@ class Inference(ABC):
 
 @dataclass(frozen=True)
 class Fixed(Inference):
-    """Known hyperparameters, whatever the data. Leading axes, if any, are the sample axis H."""
+    """Known hyperparameters, whatever the data. One leading axis, if any, is the sample axis H."""
 
     hyper: Hyperparameters
+
+    def __post_init__(self) -> None:
+        instance(self.hyper, "hyper", Hyperparameters, "Hyperparameters([0.3, 0.3], 1.0, 0.1)")
+        if len(self.hyper.batch_shape) > 1:
+            raise SettingsError(f"Fixed takes at most one leading axis; received {self.hyper.batch_shape}.")
 
     def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
         data = Observations.check(X, y, noise_sd)
@@ -70,7 +76,8 @@ class Fixed(Inference):
                 f"Fixed has {self.hyper.dimension} lengthscales, but the data have {data.dimension} coordinates."
             )
         hyper = self.hyper.like(data.X)
-        return Inferred(hyper if hyper.batch_shape else hyper.expand())
+        hyper = hyper if hyper.batch_shape else hyper.expand()
+        return Inferred(hyper.spread((*data.batch_shape, *hyper.batch_shape)))
 
 
 @dataclass(frozen=True)
@@ -85,10 +92,12 @@ class MAP(Inference):
     max_iterations: int = 60
 
     def __post_init__(self) -> None:
-        _at_least(1, num_starts=self.num_starts, max_iterations=self.max_iterations)
+        instance(self.prior, "prior", Prior, "Prior()")
+        integer(self.num_starts, "num_starts", 1)
+        integer(self.max_iterations, "max_iterations", 1)
 
     def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
-        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior)
+        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng)
         mode = self.climb(target, rng)
         hyper, density = target.in_shape(mode.theta[:, None, :], mode.log_density[:, None])
         return Inferred(hyper, density, mode.converged, mode.evaluations)
@@ -126,13 +135,14 @@ class SliceSampling(Inference):
     width: float = 2.0
 
     def __post_init__(self) -> None:
-        _at_least(1, num_samples=self.num_samples, num_chains=self.num_chains, thin=self.thin)
-        _at_least(0, burn_in=self.burn_in)
-        if not 0.0 < self.width < np.inf:
-            raise SettingsError(f"width must be finite and > 0; received {self.width!r}.")
+        instance(self.prior, "prior", Prior, "Prior()")
+        for name in ("num_samples", "num_chains", "thin"):
+            integer(getattr(self, name), name, 1)
+        integer(self.burn_in, "burn_in", 0)
+        positive(self.width, "width")
 
     def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
-        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior)
+        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng)
         mode = MAP(self.prior).climb(target, rng)
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
@@ -169,6 +179,9 @@ class PosteriorMean(Inference):
 
     sampling: SliceSampling = field(default_factory=SliceSampling)
 
+    def __post_init__(self) -> None:
+        instance(self.sampling, "sampling", SliceSampling, "SliceSampling(num_samples=10)")
+
     def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
         sampled = self.sampling.infer(kernel, X, y, rng, noise_sd)
         hyper, xp = sampled.hyper, namespace(sampled.hyper.amplitude)
@@ -192,7 +205,9 @@ class _Mode(NamedTuple):
 class _Target:
     """log p(y, theta), with the leading axes of the data joined into one, R."""
 
-    def __init__(self, kernel: Kernel, data: Observations, prior: Prior) -> None:
+    def __init__(self, kernel: Kernel, data: Observations, prior: Prior, rng: np.random.Generator) -> None:
+        check_kernel(kernel)
+        generator(rng)
         self.batch_shape = data.batch_shape
         self.dimension = data.dimension
         self.likelihood = MarginalLikelihood(kernel, data.flatten())
@@ -205,28 +220,29 @@ class _Target:
 
     def evaluate(self, theta: Array, problems: HostArray) -> Evaluation:
         """Value and gradient at theta (R', q, d + 2) for some of the data sets (R',)."""
-        part = self.likelihood if len(problems) == self.num_problems else self.likelihood.take(problems)
+        everything = np.array_equal(problems, np.arange(self.num_problems))
+        part = self.likelihood if everything else self.likelihood.take(problems)
         value, gradient = part.value_and_gradient(theta)
         prior, prior_gradient = self.prior.log_density_and_gradient(theta)
         return Evaluation(value + prior, gradient + prior_gradient)
 
     def log_density(self, theta: HostArray, problems: HostArray) -> HostArray:
         """Value at host points (k, d + 2), each for its own data set (k,)."""
-        points = self.move(theta)
-        if self.num_problems == 1:
-            value = self.likelihood.value(points[None, :, :])[0, :]
-        else:
-            value = self.likelihood.take(problems).value(points[:, None, :])[:, 0]
-        return to_numpy(value + self.prior.log_density_and_gradient(points)[0])
+        n = self.likelihood.data.count
+        # Several data sets are gathered for each point, with all their differences.
+        elements = n * n * (1 if self.num_problems == 1 else 1 + self.dimension)
+        parts = []
+        for block in chunks(len(theta), elements):
+            points = self.move(theta[block])
+            if self.num_problems == 1:
+                value = self.likelihood.value(points[None, :, :])[0, :]
+            else:
+                value = self.likelihood.take(problems[block]).value(points[:, None, :])[:, 0]
+            parts.append(to_numpy(value + self.prior.log_density_and_gradient(points)[0]))
+        return np.concatenate(parts)
 
     def in_shape(self, theta: HostArray, log_density: HostArray) -> tuple[Hyperparameters, Array]:
         """Results (R, H, ...) with the leading axes of the data, beside the data."""
         H = theta.shape[1]
         hyper = Hyperparameters.from_log(self.move(theta.reshape(*self.batch_shape, H, -1)))
         return hyper, self.move(log_density.reshape(*self.batch_shape, H))
-
-
-def _at_least(minimum: int, **settings: int) -> None:
-    for name, value in settings.items():
-        if value < minimum:
-            raise SettingsError(f"{name} must be at least {minimum}; received {value!r}.")

@@ -19,11 +19,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.numerics.arrays import Array, HostArray, namespace
+from xstar.numerics.checks import instance
 
 _SQRT5 = math.sqrt(5.0)
 
@@ -98,6 +100,11 @@ class Matern52(Kernel):
         normal = rng.standard_normal(shape)
         chi_square = rng.chisquare(5.0, size=shape[:-1])
         return normal * np.sqrt(5.0 / chi_square)[..., None]
+
+
+def check_kernel(kernel: Any) -> None:
+    """Complain about anything but a kernel object."""
+    instance(kernel, "kernel", Kernel, "SquaredExponential()")
 
 
 def decay(x: Array) -> Array:

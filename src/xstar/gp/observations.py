@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from xstar.errors import DataError
-from xstar.numerics.arrays import Array, HostArray, device, floats, namespace, take_rows
+from xstar.numerics.arrays import Array, HostArray, namespace, take_rows
+from xstar.numerics.checks import floats
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,17 @@ class Observations:
         return namespace(self.y).full_like(self.y, math.nan)
 
 
-def check_points(X: Any, name: str, like: Array | None = None, dimension: int | None = None) -> Array:
-    """Points as a float64 array (..., n, d), or a complaint."""
+def check_points(
+    X: Any, name: str, like: Array | None = None, dimension: int | None = None, *, table: bool = False
+) -> Array:
+    """Points as a float64 array (..., n, d), or a complaint; a `table` has no leading axes."""
     points = floats(X, name, like=like)
+    if table and points.ndim > 2:
+        raise DataError(f"{name} must have shape (n, d); received {tuple(points.shape)}.")
     if points.ndim < 2 or points.shape[-1] == 0:
-        hint = " A single point is a row: [[0.1, 0.2]]." if points.ndim == 1 else ""
+        hint = ""
+        if points.ndim == 1:
+            hint = " A single point is a row: [[0.1, 0.2]]; no points in d dimensions are numpy.zeros((0, d))."
         raise DataError(f"{name} must have shape (..., n, d) with d >= 1; received {tuple(points.shape)}.{hint}")
     if dimension is not None and points.shape[-1] != dimension:
         raise DataError(
@@ -140,12 +147,20 @@ def check_points(X: Any, name: str, like: Array | None = None, dimension: int | 
     return points
 
 
+def check_fit(points: Array, name: str, batch: tuple[int, ...]) -> tuple[int, ...]:
+    """The common leading axes of points (..., n, d) and of what they are to be used with."""
+    try:
+        return np.broadcast_shapes(points.shape[:-2], batch)
+    except ValueError as error:
+        raise DataError(
+            f"the leading axes of {name}, {tuple(points.shape[:-2])}, do not fit those here, {batch}; received "
+            f"{name} of shape {tuple(points.shape)}."
+        ) from error
+
+
 def _check_noise(noise_sd: Any, y: Array) -> Array:
     xp = namespace(y)
-    try:
-        sd = xp.asarray(noise_sd, dtype=xp.float64, device=device(y))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"noise_sd must be numbers, with NaN for unknown; received {noise_sd!r}.") from error
+    sd = floats(noise_sd, "noise_sd", like=y, nan_allowed=True)
     if sd.ndim == 0:
         sd = xp.broadcast_to(sd, (y.shape[-1],))
     if sd.shape[-1] != y.shape[-1]:
@@ -153,11 +168,9 @@ def _check_noise(noise_sd: Any, y: Array) -> Array:
             f"noise_sd must have one entry per value of y; received shape {tuple(sd.shape)} for y of shape "
             f"{tuple(y.shape)}."
         )
-    bad = (sd < 0.0) | (xp.isinf(sd))
-    if bool(xp.any(bad)):
-        count = int(xp.sum(xp.astype(bad, xp.int64)))
+    bad = int(xp.sum(xp.astype(sd < 0.0, xp.int64)))
+    if bad:
         raise DataError(
-            f"noise_sd must be finite and >= 0, or NaN where the noise is to be learned; received {count} "
-            "negative or infinite entries."
+            f"noise_sd must be >= 0, or NaN where the noise is to be learned; received {bad} negative entries."
         )
     return sd

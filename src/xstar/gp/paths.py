@@ -22,20 +22,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from xstar.errors import SettingsError
+from xstar.errors import DataError, SettingsError
 from xstar.gp.features import Features, draw_features
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.jets import jet_layout
 from xstar.gp.kernels import Kernel, scaled_difference
-from xstar.gp.observations import check_points
+from xstar.gp.observations import check_fit, check_points
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, solve_lower, take_rows
 from xstar.numerics.ascent import Evaluation
+from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.linalg import safe_cholesky, solve_cholesky
 
 
@@ -68,9 +69,11 @@ class Paths:
         """Values at points (n, d), the same for all paths, or (*batch_shape, n, d); shape (*batch_shape, n)."""
         points = self._own_points(X)
         xp = namespace(points)
-        values = [self._values(points[..., block, :]) for block in self._blocks(points)]
-        joined = xp.concat(values, axis=-1)
-        return xp.reshape(joined, (*self.batch_shape, joined.shape[-1]))
+        values = [
+            xp.concat([part._values(x) for x in part._blocks(self._share(points, rows))], axis=-1)
+            for rows, part in self._parts()
+        ]
+        return xp.reshape(xp.concat(values, axis=0), (*self.batch_shape, points.shape[-2]))
 
     def derivatives(self, X: Any) -> Evaluation:
         """Value, gradient and Hessian at points like those of `__call__`; d and (d, d) appended to the shape."""
@@ -78,35 +81,42 @@ class Paths:
         xp = namespace(points)
         if points.ndim == 2:
             points = xp.broadcast_to(points, (self.num_problems, *points.shape))
-        result = self.evaluate(points, np.arange(self.num_problems))
+        value, gradient, hessian = self.evaluate(points, np.arange(self.num_problems))
+        shape = (*self.batch_shape, points.shape[-2])
+        d = self.dimension
         return Evaluation(
-            *(xp.reshape(part, (*self.batch_shape, *part.shape[1:])) for part in result if part is not None)
+            xp.reshape(value, shape), xp.reshape(gradient, (*shape, d)), xp.reshape(hessian, (*shape, d, d))
         )
 
-    def screen(self, X: Array) -> Array:
-        """Values at shared points (n, d), to about 1e-5 of the amplitude; shape (P, n).
+    def screen(self, X: Any) -> Array:
+        """Values at shared points (n, d), good enough to rank them; shape (P, n).
 
         The cosines are computed in float32, which NumPy does about ten times faster than float64 on AVX2
-        machines, and cosines of thousands of candidates dominate a search. The correction stays in float64:
-        its large terms of both signs cancel.
+        machines, and cosines of thousands of candidates dominate a search; angles of 100 radians then cost errors
+        of 1e-5 of the amplitude. The correction stays in float64: its large terms of both signs cancel.
         """
-        xp = namespace(X)
-        features, weights = self.features.single(), xp.astype(self.weights, xp.float32)
+        points = check_points(X, "X", like=self.weights, dimension=self.dimension, table=True)
+        xp = namespace(points)
         values = []
-        for block in self._blocks(X):
-            rough = xp.matmul(features(xp.astype(X[block, :], xp.float32)), weights[:, :, None])[..., 0]
-            values.append(xp.astype(rough, X.dtype) + self._corrections(X[block, :]))
-        return xp.concat(values, axis=-1)
+        for _, part in self._parts():
+            features, weights = part.features.single(), xp.astype(part.weights, xp.float32)[:, :, None]
+            blocks = []
+            for x in part._blocks(points):
+                rough = xp.matmul(features(xp.astype(x, xp.float32)), weights)[..., 0]
+                blocks.append(xp.astype(rough, x.dtype) + part._corrections(x))
+            values.append(xp.concat(blocks, axis=-1))
+        return xp.concat(values, axis=0)
 
     def evaluate(self, x: Array, problems: HostArray) -> Evaluation:
         """Value, gradient and Hessian of the given paths (P',) at their own points (P', q, d)."""
-        part = self if len(problems) == self.num_problems else self._take(problems)
         xp = namespace(x)
-        width = max(self.weights.shape[-1], self.dimension * self.correction.shape[-1])
-        parts = [part._derivatives(x[:, block, :]) for block in chunks(x.shape[1], 4 * x.shape[0] * width)]
-        if len(parts) == 1:
-            return parts[0]
-        return Evaluation(*(xp.concat(list(pieces), axis=1) for pieces in zip(*parts, strict=True)))
+        everything = np.array_equal(problems, np.arange(self.num_problems))
+        chosen = self if everything else self._take(problems)
+        pieces = []
+        for rows, part in chosen._parts():
+            blocks = [part._derivatives(block) for block in part._blocks(x[rows, ...], 4 * self.dimension)]
+            pieces.append([xp.concat(list(joined), axis=1) for joined in zip(*blocks, strict=True)])
+        return Evaluation(*(xp.concat(list(joined), axis=0) for joined in zip(*pieces, strict=True)))
 
     def _derivatives(self, x: Array) -> Evaluation:
         d = x.shape[-1]
@@ -121,6 +131,7 @@ class Paths:
     def _correction_derivatives(self, x: Array, i: Array, j: Array) -> tuple[Array, Array, Array]:
         """k(x, X) v, its gradient and its second derivatives d_ij."""
         xp = namespace(x)
+        d = self.dimension
         u = scaled_difference(self.hyper, x, self.anchors)
         rho, rho_1, rho_2 = self.kernel.profile(xp.sum(u * u, axis=-1), 2)
         v = (self.hyper.variance[:, None] * self.correction)[:, None, :]
@@ -128,7 +139,7 @@ class Paths:
         transposed = xp.linalg.matrix_transpose(u)
         gradient = 2.0 * xp.matmul(transposed, (v * rho_1)[..., None])[..., 0] * inverse[:, None, :]
         bend = xp.matmul(transposed * (4.0 * v * rho_2)[..., None, :], u)
-        second = xp.take(xp.reshape(bend, (*bend.shape[:-2], -1)), i * x.shape[-1] + j, axis=-1)
+        second = xp.take(xp.reshape(bend, (*bend.shape[:-2], d * d)), i * d + j, axis=-1)
         same = xp.astype(i == j, x.dtype)
         second = second + 2.0 * xp.sum(v * rho_1, axis=-1)[..., None] * same
         scale = xp.take(inverse, i, axis=-1) * xp.take(inverse, j, axis=-1)
@@ -149,12 +160,30 @@ class Paths:
         points = check_points(X, "X", like=self.weights, dimension=self.dimension)
         if points.ndim == 2:
             return points
+        if check_fit(points, "X", self.batch_shape) != self.batch_shape:
+            raise DataError(
+                f"X has leading axes {tuple(points.shape[:-2])}, more than the paths have, {self.batch_shape}."
+            )
         tail = points.shape[-2:]
         return xp.reshape(xp.broadcast_to(points, (*self.batch_shape, *tail)), (self.num_problems, *tail))
 
-    def _blocks(self, points: Array) -> Iterator[slice]:
+    def _parts(self) -> Iterator[tuple[slice, Paths]]:
+        """The paths in groups whose features, at a handful of points, fit into a block of memory."""
+        d, m = self.dimension, self.weights.shape[-1]
+        groups = list(chunks(self.num_problems, m * max(8, d * (d + 1) // 2)))
+        for rows in groups:
+            yield rows, self if len(groups) == 1 else self._take(np.arange(rows.start, rows.stop))
+
+    def _blocks(self, points: Array, columns: int = 1) -> Iterator[Array]:
+        """The points in blocks for which all paths here, with `columns` numbers for each feature or datum, fit."""
         width = max(self.weights.shape[-1], self.correction.shape[-1])
-        return chunks(points.shape[-2], self.num_problems * width)
+        for block in chunks(points.shape[-2], self.num_problems * width * columns):
+            yield points[..., block, :]
+
+    @staticmethod
+    def _share(points: Array, rows: slice) -> Array:
+        """The points of some paths."""
+        return points if points.ndim == 2 else points[rows, ...]
 
     def _take(self, rows: HostArray) -> Paths:
         anchors = self.anchors if self.anchors.ndim == 2 else take_rows(self.anchors, rows)
@@ -185,10 +214,10 @@ def draw_paths(
 
     The batch shape of the paths is that of the posterior followed by num_paths.
     """
-    if num_paths < 1 or num_features < 1:
-        raise SettingsError(
-            f"num_paths and num_features must be at least 1; received {num_paths!r} and {num_features!r}."
-        )
+    instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
+    integer(num_paths, "num_paths", 1)
+    integer(num_features, "num_features", 1)
+    generator(rng)
     if kind not in ("exact", "weights"):
         raise SettingsError(f'kind must be "exact" or "weights"; received {kind!r}.')
     xp = namespace(post.factor)
@@ -201,19 +230,25 @@ def draw_paths(
 
     data = post.data.expand().flatten(batch)
     # The jitter of the factor acts as noise, so it is drawn as noise.
-    jitter = xp.broadcast_to(post.jitter[..., None], batch)
-    noise_variance = data.noise_variance(hyper.noise_variance) + xp.reshape(jitter, (P, 1))
-    X = post.data.X if not post.data.batch_shape else data.X
-    phi = features(X)
+    jitter = xp.reshape(xp.broadcast_to(post.jitter[..., None, :], (*batch, n)), (P, n))
+    noise_variance = data.noise_variance(hyper.noise_variance) + jitter
+    X = data.X if post.data.batch_shape else post.data.X
+    blocks = list(chunks(P, num_features * max(1, n)))
+    # Without a correction, a path has no anchors.
+    bare = Paths(post.kernel, hyper, features, theta, X[..., :0, :], theta[:, :0], batch)
     if kind == "weights":
-        theta = _draw_weights(phi, data.y, noise_variance, theta, epsilon)
-        nothing = xp.zeros((P, 0), dtype=theta.dtype, device=device(theta))
-        return Paths(post.kernel, hyper, features, theta, X[..., :0, :], nothing, batch)
-    residual = data.y - xp.matmul(phi, theta[:, :, None])[..., 0] - xp.sqrt(noise_variance) * epsilon
+        drawn = [
+            _draw_weights(features.part(rows)(Paths._share(X, rows)), data.y[rows, :], noise_variance[rows, :],
+                          theta[rows, :], epsilon[rows, :])
+            for rows in blocks
+        ]  # fmt: skip
+        return replace(bare, weights=xp.concat(drawn, axis=0))
+    values = [xp.matmul(features.part(rows)(Paths._share(X, rows)), theta[rows, :, None])[..., 0] for rows in blocks]
+    residual = data.y - xp.concat(values, axis=0) - xp.sqrt(noise_variance) * epsilon
     # One factor serves all paths of a hyperparameter sample: they are the columns of one right-hand side.
     columns = xp.linalg.matrix_transpose(xp.reshape(residual, (*batch, n)))
     correction = xp.linalg.matrix_transpose(solve_cholesky(post.factor, columns))
-    return Paths(post.kernel, hyper, features, theta, X, xp.reshape(correction, (P, n)), batch)
+    return replace(bare, anchors=X, correction=xp.reshape(correction, (P, n)))
 
 
 def _draw_weights(phi: Array, y: Array, noise_variance: Array, theta: Array, epsilon: Array) -> Array:
@@ -232,7 +267,7 @@ def _draw_weights(phi: Array, y: Array, noise_variance: Array, theta: Array, eps
         residual = y - xp.matmul(phi, theta[..., None])[..., 0] - xp.sqrt(noise_variance) * epsilon
         return theta + xp.matmul(transposed, solve_cholesky(factor, residual[..., None]))[..., 0]
     # Without noise A is infinite; a noise of 1e-6 of the amplitude is as good as none.
-    floor = 1e-12 * xp.sum(phi * phi, axis=-1)
+    floor = 1e-12 * xp.mean(xp.sum(phi * phi, axis=-1), axis=-1, keepdims=True)
     weighted = transposed / xp.maximum(noise_variance, floor)[:, None, :]
     identity = xp.eye(m, dtype=phi.dtype, device=device(phi))
     factor = safe_cholesky(xp.matmul(weighted, phi) + identity).factor

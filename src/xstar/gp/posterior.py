@@ -21,10 +21,11 @@ import numpy as np
 
 from xstar.errors import DataError, NumericalError
 from xstar.gp.hyperparameters import Hyperparameters
-from xstar.gp.kernels import Kernel
+from xstar.gp.kernels import Kernel, check_kernel
 from xstar.gp.likelihood import MarginalLikelihood
-from xstar.gp.observations import Observations, check_points
+from xstar.gp.observations import Observations, check_fit, check_points
 from xstar.numerics.arrays import Array, add_diagonal, in_chunks, namespace, solve_lower
+from xstar.numerics.checks import instance
 from xstar.numerics.linalg import Cholesky, extend_cholesky, log_determinant, safe_cholesky
 
 
@@ -37,6 +38,8 @@ class Posterior:
     """
 
     def __init__(self, kernel: Kernel, hyper: Hyperparameters, X: Any, y: Any, noise_sd: Any = None) -> None:
+        check_kernel(kernel)
+        instance(hyper, "hyper", Hyperparameters, "Hyperparameters([0.3, 0.3], 1.0, 0.1)")
         data = Observations.check(X, y, noise_sd)
         if hyper.dimension != data.dimension:
             raise DataError(
@@ -62,7 +65,7 @@ class Posterior:
                 "beyond what float64 can represent."
             )
         self.factor = cholesky.factor
-        self.jitter = cholesky.jitter
+        self.jitter = cholesky.jitter  # added to each observation's variance, shape (..., n)
 
     @property
     def dimension(self) -> int:
@@ -113,7 +116,7 @@ class Posterior:
 
     def joint(self, X: Any) -> tuple[Array, Array]:
         """Mean (..., m) and covariance (..., m, m) of the latent f at X (..., m, d)."""
-        points = check_points(X, "X", like=self.data.X, dimension=self.dimension)
+        points, _ = self._points(X)
         xp = namespace(points)
         cross = self._prior(self.data.X, points)
         mean = xp.matmul(xp.linalg.matrix_transpose(cross), self.alpha[..., None])[..., 0]
@@ -127,11 +130,14 @@ class Posterior:
     def extend(self, X: Any, y: Any, noise_sd: Any = None) -> Posterior:
         """The posterior after k more observations, in O(n^2 k): the factor is extended, not computed anew."""
         xp = namespace(self.data.X)
-        new = Observations.check(check_points(X, "X", like=self.data.X, dimension=self.dimension), y, noise_sd)
+        points, _ = self._points(X)
+        new = Observations.check(points, y, noise_sd)
         cross = self._prior(self.data.X, new.X)
         corner = self._noisy(self._prior(new.X, new.X), new)
         longer = extend_cholesky(self.factor, cross, corner)
-        jitter = xp.maximum(*xp.broadcast_arrays(self.jitter, longer.jitter))
+        k, batch = new.count, longer.found.shape
+        before = xp.broadcast_to(self.jitter, (*batch, self.data.count))
+        jitter = xp.concat([before, xp.broadcast_to(longer.jitter, (*batch, k))], axis=-1)
         extended = object.__new__(Posterior)
         extended._set(self.kernel, self.hyper, self.data.join(new), longer._replace(jitter=jitter))
         return extended
@@ -167,6 +173,11 @@ class Posterior:
         self, block: Callable[[Array], tuple[Array, ...]], X: Any, columns: int, axes: tuple[int, ...]
     ) -> tuple[Array, ...]:
         """Run a row-wise computation on checked points in blocks of bounded memory."""
+        points, batch = self._points(X)
+        elements = (math.prod(batch) * columns + self.dimension) * max(1, self.data.count)
+        return in_chunks(block, points, elements, axes)
+
+    def _points(self, X: Any) -> tuple[Array, tuple[int, ...]]:
+        """Checked points, and their common leading axes with the posterior."""
         points = check_points(X, "X", like=self.data.X, dimension=self.dimension)
-        batch = math.prod(np.broadcast_shapes(self.batch_shape, points.shape[:-2]))
-        return in_chunks(block, points, (batch * columns + self.dimension) * max(1, self.data.count), axes)
+        return points, check_fit(points, "X", self.batch_shape)

@@ -18,6 +18,7 @@ import numpy as np
 
 from xstar.errors import SettingsError
 from xstar.numerics.arrays import Array, HostArray, move, namespace
+from xstar.numerics.checks import instance, positive
 
 OUTSIDE_BOX = 1e-6
 """Prior probability beyond each end of the box in which a hyperparameter is searched."""
@@ -31,15 +32,17 @@ class Gamma:
     rate: float
 
     def __post_init__(self) -> None:
-        for name, value in (("shape", self.shape), ("rate", self.rate)):
-            if not (math.isfinite(value) and value > 0.0):
-                raise SettingsError(f"Gamma needs a finite {name} > 0; received {name}={value!r}.")
+        positive(self.shape, "shape of a Gamma")
+        positive(self.rate, "rate of a Gamma")
 
     def quantile(self, probability: float) -> float:
-        """The value below which a draw falls with the given probability."""
+        """The value below which a draw falls with the given probability, but at least 1e-9 of the mean.
+
+        The quantiles of small shapes are too close to zero for a logarithm to be of use.
+        """
         from scipy import special
 
-        return float(special.gammaincinv(self.shape, probability)) / self.rate
+        return max(float(special.gammaincinv(self.shape, probability)), 1e-9 * self.shape) / self.rate
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,12 @@ class Prior:
     lengthscale: Gamma | Sequence[Gamma] = Gamma(2.0, 2.0)
     amplitude: Gamma = Gamma(2.0, 1.0)
     noise: Gamma = Gamma(1.0, 10.0)
+
+    def __post_init__(self) -> None:
+        several = list(self.lengthscale) if isinstance(self.lengthscale, Sequence) else [self.lengthscale]
+        for name, priors in (("lengthscale", several), ("amplitude", [self.amplitude]), ("noise", [self.noise])):
+            for prior in priors:
+                instance(prior, f"the prior of the {name}", Gamma, "Gamma(2.0, 2.0)")
 
     def box(self, dimension: int) -> tuple[HostArray, HostArray]:
         """Lower and upper ends of theta (d + 2,) that hold all but a negligible part of the prior."""
@@ -69,7 +78,8 @@ class Prior:
         """theta (count, d + 2) from the prior, inside the box."""
         shape, rate = self._shapes_and_rates(dimension)
         lower, upper = self.box(dimension)
-        return np.clip(np.log(rng.gamma(shape, size=(count, dimension + 2)) / rate), lower, upper)
+        draws = rng.gamma(shape, size=(count, dimension + 2)) / rate
+        return np.clip(np.log(np.maximum(draws, np.finfo(np.float64).tiny)), lower, upper)
 
     def log_density_and_gradient(self, theta: Array) -> tuple[Array, Array]:
         """log p(theta) and its gradient, shapes (...) and (..., d + 2)."""

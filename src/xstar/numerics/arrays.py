@@ -8,15 +8,12 @@ draws. Everything is float64, except where a docstring says why not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-
-from xstar.errors import DataError
 
 Array: TypeAlias = Any
 """An array of any array-API namespace; the standard has no static type for it."""
@@ -39,32 +36,6 @@ def namespace(*values: Any) -> Namespace:
 def device(x: Array) -> Any:
     """The device that holds the array."""
     return array_api_compat.device(x)
-
-
-def floats(value: Any, name: str, like: Array | None = None) -> Array:
-    """A copy of the value as a finite float64 array, in the namespace and on the device of `like` or its own.
-
-    Lists and scalars become NumPy arrays when no `like` is given. A copy, so that what the caller does to the
-    original later changes nothing here.
-    """
-    anchor = value if like is None else like
-    xp = namespace(anchor)
-    where = device(anchor) if array_api_compat.is_array_api_obj(anchor) else None
-    try:
-        if not array_api_compat.is_array_api_obj(value) or namespace(value) != xp:
-            value = np.array(to_numpy(value), dtype=np.float64)
-        array = xp.asarray(value, dtype=xp.float64, device=where, copy=True)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{name} must be numbers that form a regular array; received {_shown(value)} ({error})."
-        ) from error
-    if not bool(xp.all(xp.isfinite(array))):
-        bad = int(xp.sum(xp.astype(~xp.isfinite(array), xp.int64)))
-        raise DataError(
-            f"{name} must be finite; received {bad} NaN or infinite of {math.prod(array.shape)} "
-            "values. Leave such rows out, or report them as failures."
-        )
-    return array
 
 
 def move(values: HostArray, like: Array) -> Array:
@@ -107,9 +78,9 @@ def take_rows(x: Array, rows: HostArray) -> Array:
 
 
 def chunks(total: int, elements_per_item: int) -> Iterator[slice]:
-    """Slices that cover range(total), each small enough for `BLOCK_ELEMENTS`."""
+    """Slices that cover range(total), each small enough for `BLOCK_ELEMENTS`; an empty one where total is 0."""
     step = max(1, BLOCK_ELEMENTS // max(1, elements_per_item))
-    for start in range(0, total, step):
+    for start in range(0, max(1, total), step):
         yield slice(start, min(start + step, total))
 
 
@@ -239,6 +210,8 @@ def inverse_from_cholesky(factor: Array) -> Array:
         from scipy.linalg import lapack
 
         out = np.empty(factor.shape)
+        if out.size == 0:
+            return out
         for index in np.ndindex(*factor.shape[:-2]):
             # Row-major L is column-major U with U^T U = A; LAPACK fills the upper triangle of the inverse.
             upper, _ = lapack.dpotri(np.ascontiguousarray(factor[index]).T, lower=0)
@@ -247,8 +220,3 @@ def inverse_from_cholesky(factor: Array) -> Array:
     xp = namespace(factor)
     half = xp.linalg.inv(factor)
     return xp.matmul(xp.linalg.matrix_transpose(half), half)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -192,8 +192,9 @@ def _propose(state: _State, lower: Array, upper: Array) -> tuple[Array, Array, A
     a = xp.where(running[..., None], state.curvature, xp.eye(x.shape[-1], dtype=x.dtype, device=device(x)))
     free = ~_held(x, g, lower, upper)
     g = xp.where(free, g, 0.0)
+    diameter = xp.linalg.vector_norm(upper - lower)
 
-    values, vectors = _absolute_spectrum(_masked(a, free))
+    values, vectors = _absolute_spectrum(_masked(a, free), xp.linalg.vector_norm(g, axis=-1, keepdims=True) / diameter)
     unlimited = _times(vectors, _times(xp.linalg.matrix_transpose(vectors), g) / values)
     newton = xp.clip(x + unlimited * _shrinkage(unlimited, radius), lower, upper) - x
     hit = free & _on_face(x + newton, lower, upper)
@@ -250,6 +251,10 @@ def _advance(
     radius = xp.where(flat & ~calmer, 0.25 * length, radius)
 
     settled = (full_step <= tolerance) & (accepted | flat | (length == 0.0))
+    if there.hessian is None:
+        # A quasi-Newton matrix far too steep makes steps short anywhere; the curvature just seen tells.
+        change = xp.linalg.vector_norm(state.gradient - there.gradient, axis=-1)
+        settled = settled & (_slope(trial_x, there.gradient, lower, upper) * length <= 1e3 * tolerance * change)
     settled = settled | (flat & ~calmer & (expected <= rounding))
     stalled = radius < SHORTEST_RADIUS
     iterations = state.iterations + xp.astype(state.running, xp.int64)
@@ -282,7 +287,7 @@ def _bfgs(curvature: Array, step: Array, change: Array) -> Array:
     along = xp.linalg.vecdot(step, product)
     seen = xp.linalg.vecdot(step, change)
     size = xp.linalg.vector_norm(step, axis=-1) * xp.linalg.vector_norm(change, axis=-1)
-    trusted = ((seen > 1e-8 * size) & (along > 0.0))[:, None, None]
+    trusted = ((seen > 1e-4 * size) & (along > 0.0))[:, None, None]
     removed = product[:, :, None] * product[:, None, :] / xp.where(trusted, along[:, None, None], 1.0)
     added = change[:, :, None] * change[:, None, :] / xp.where(trusted, seen[:, None, None], 1.0)
     return xp.where(trusted, curvature - removed + added, curvature)
@@ -295,12 +300,16 @@ def _masked(a: Array, keep: Array) -> Array:
     return xp.where(keep[:, :, None] & keep[:, None, :], a, identity)
 
 
-def _absolute_spectrum(a: Array) -> tuple[Array, Array]:
-    """Absolute eigenvalues, kept away from zero, and eigenvectors."""
+def _absolute_spectrum(a: Array, least: Array) -> tuple[Array, Array]:
+    """Absolute eigenvalues and eigenvectors.
+
+    The eigenvalues are kept above `least`, so that no step is longer than the box, and above 1e-10 of the largest.
+    """
     xp = namespace(a)
     values, vectors = xp.linalg.eigh(a)
     values = xp.abs(values)
-    return xp.maximum(values, _positive(1e-10 * xp.max(values, axis=-1, keepdims=True))), vectors
+    floor = xp.maximum(1e-10 * xp.max(values, axis=-1, keepdims=True), least)
+    return xp.maximum(values, _positive(floor)), vectors
 
 
 def _times(a: Array, b: Array) -> Array:

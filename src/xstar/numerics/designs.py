@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from xstar.errors import SettingsError
 from xstar.numerics.arrays import HostArray
+from xstar.numerics.checks import generator, integer
 
 
 def sobol(count: int, dimension: int, rng: np.random.Generator) -> HostArray:
@@ -17,7 +17,7 @@ def sobol(count: int, dimension: int, rng: np.random.Generator) -> HostArray:
     """
     from scipy.stats import qmc
 
-    _check(count, dimension)
+    _check(count, dimension, rng)
     if count == 0:
         return np.empty((0, dimension))
     exponent = math.ceil(math.log2(count))
@@ -28,12 +28,11 @@ def latin_hypercube(count: int, dimension: int, rng: np.random.Generator) -> Hos
     """A random Latin hypercube, shape (count, dimension): one point in each of `count` slices per axis."""
     from scipy.stats import qmc
 
-    _check(count, dimension)
+    _check(count, dimension, rng)
     return qmc.LatinHypercube(dimension, rng=rng).random(count)
 
 
-def _check(count: int, dimension: int) -> None:
-    if count < 0 or dimension < 1:
-        raise SettingsError(
-            f"a design needs count >= 0 and dimension >= 1; received count={count}, dimension={dimension}."
-        )
+def _check(count: int, dimension: int, rng: np.random.Generator) -> None:
+    integer(count, "count", 0)
+    integer(dimension, "dimension", 1)
+    generator(rng)

@@ -2,7 +2,7 @@
 
 Notation
     L          lower triangular factor                      (..., n, n)
-    jitter     what was added to the diagonal to obtain L   (...)
+    jitter     what was added to the diagonal to obtain L   (..., n)
 """
 
 from __future__ import annotations
@@ -25,55 +25,56 @@ from xstar.numerics.arrays import (
 )
 
 RELATIVE_JITTERS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
-"""The escalation after a first try without jitter, relative to the mean of the diagonal."""
+"""The escalation after a first try without jitter, relative to each entry of the diagonal."""
 
 
 class Cholesky(NamedTuple):
     """A batch of factors; the outcome is data, not an exception."""
 
     factor: Array
-    """L with L L^T = A + jitter I; NaN where there is none."""
+    """L with L L^T = A + diag(jitter); NaN where there is none."""
     jitter: Array
-    """Zero for a matrix that needed no repair."""
+    """Shape (..., n); zero for a matrix that needed no repair."""
     found: Array
     """False where even the largest jitter did not help (NaN, or a clearly negative eigenvalue)."""
 
 
-def safe_cholesky(matrix: Array) -> Cholesky:
+def safe_cholesky(matrix: Array, scale: Array | None = None) -> Cholesky:
     """Factor symmetric matrices (..., n, n), adding to the diagonal only where and what is needed.
 
-    A matrix that fails is tried again with jitter from 1e-13 to 1e-4 times the mean of its own
-    diagonal; its neighbours in the batch keep their exact factors.
+    A matrix that fails is tried again with jitter from 1e-13 to 1e-4 times its own diagonal, entry by entry (so that
+    one row of a large scale does not drown the others), or times `scale` (..., n) where a better measure is known.
+    Its neighbours in the batch keep their exact factors.
     """
     xp = namespace(matrix)
     batch, n = matrix.shape[:-2], matrix.shape[-1]
     matrices = xp.reshape(matrix, (math.prod(batch), n, n))
     factor, found = try_cholesky(matrices)
-    jitter = xp.zeros(matrices.shape[:1], dtype=matrices.dtype, device=device(matrices))
+    jitter = xp.zeros(matrices.shape[:2], dtype=matrices.dtype, device=device(matrices))
     if not bool(xp.all(found)):
-        factor, jitter, found = _repair(matrices, factor, found, jitter)
-    return Cholesky(xp.reshape(factor, matrix.shape), xp.reshape(jitter, batch), xp.reshape(found, batch))
+        own = xp.abs(xp.linalg.diagonal(matrix)) if scale is None else xp.broadcast_to(scale, matrix.shape[:-1])
+        factor, jitter, found = _repair(matrices, xp.reshape(own, matrices.shape[:2]), factor, found, jitter)
+    return Cholesky(xp.reshape(factor, matrix.shape), xp.reshape(jitter, matrix.shape[:-1]), xp.reshape(found, batch))
 
 
-def _repair(matrices: Array, factor: Array, found: Array, jitter: Array) -> Cholesky:
+def _repair(matrices: Array, scale: Array, factor: Array, found: Array, jitter: Array) -> Cholesky:
     xp = namespace(matrices)
     n = matrices.shape[-1]
     identity = xp.eye(n, dtype=matrices.dtype, device=device(matrices))
     bad = np.flatnonzero(~to_numpy(found))
-    scale = xp.mean(xp.abs(xp.linalg.diagonal(matrices)), axis=-1)
     for relative in RELATIVE_JITTERS:
         added = relative * take_rows(scale, bad)
-        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, None, None] * identity)
+        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, :, None] * identity)
         mended = np.flatnonzero(to_numpy(ok))
         factor = scatter_rows(factor, bad[mended], take_rows(repaired, mended))
         jitter = scatter_rows(jitter, bad[mended], take_rows(added, mended))
         bad = np.delete(bad, mended)
         if bad.size == 0:
             break
-    factor = scatter_rows(factor, bad, xp.full((bad.size, n, n), xp.nan, dtype=factor.dtype, device=device(factor)))
-    found = np.ones(matrices.shape[0], dtype=bool)
-    found[bad] = False
-    return Cholesky(factor, jitter, move(found, matrices))
+    nothing = xp.full((bad.size, n, n), xp.nan, dtype=factor.dtype, device=device(factor))
+    still_found = np.ones(matrices.shape[0], dtype=bool)
+    still_found[bad] = False
+    return Cholesky(scatter_rows(factor, bad, nothing), jitter, move(still_found, matrices))
 
 
 def solve_cholesky(factor: Array, right: Array) -> Array:
@@ -90,12 +91,13 @@ def log_determinant(factor: Array) -> Array:
 def extend_cholesky(factor: Array, cross: Array, corner: Array) -> Cholesky:
     """The factor of [[A, cross], [cross^T, corner]] from L of A: O(n^2 k) for k new rows.
 
-    Only the Schur complement of the new rows is repaired with jitter where necessary.
+    Only the Schur complement of the new rows is repaired with jitter, relative to the diagonal of the corner: what the
+    rows before explain of a new one may be all of it but rounding. `jitter` is that of the new rows.
     """
     xp = namespace(factor, cross, corner)
     whitened = solve_lower(factor, cross)
     rows = xp.linalg.matrix_transpose(whitened)
-    schur = safe_cholesky(corner - xp.matmul(rows, whitened))
+    schur = safe_cholesky(corner - xp.matmul(rows, whitened), scale=xp.linalg.diagonal(corner))
     batch, n, k = whitened.shape[:-2], whitened.shape[-2], whitened.shape[-1]
     upper = xp.concat(
         [

@@ -19,9 +19,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from xstar.errors import DataError, SettingsError
+from xstar.errors import DataError
+from xstar.gp.observations import check_points
 from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, take_rows, to_numpy, top_k
 from xstar.numerics.ascent import Evaluation, ascend
+from xstar.numerics.checks import integer, positive
 from xstar.numerics.culling import best_distinct
 
 SAME_HILL = 0.01
@@ -39,8 +41,8 @@ class Objective(Protocol):
     def dimension(self) -> int:
         """d."""
 
-    def screen(self, X: Array, /) -> Array:
-        """Values at shared points (N, d), roughly; shape (P, N)."""
+    def screen(self, X: HostArray, /) -> Array:
+        """Values at shared host points (N, d), roughly; shape (P, N), beside the objective's own arrays."""
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
         """Value, gradient and, if at hand, Hessian of the given functions (P',) at their own points (P', q, d)."""
@@ -77,25 +79,23 @@ class BoxSearch:
     tolerance: float = 1e-7
 
     def __post_init__(self) -> None:
-        if (self.num_starts is not None and self.num_starts < 1) or self.max_iterations < 1:
-            raise SettingsError(
-                f"num_starts and max_iterations must be at least 1; received {self.num_starts!r} and "
-                f"{self.max_iterations!r}."
-            )
-        if not 0.0 < self.tolerance < 1.0:
-            raise SettingsError(
-                f"tolerance must be between 0 and 1, the side of the cube; received {self.tolerance!r}."
-            )
+        if self.num_starts is not None:
+            integer(self.num_starts, "num_starts", 1)
+        integer(self.max_iterations, "max_iterations", 1)
+        positive(self.tolerance, "tolerance", below=1.0)
 
     def maximize(self, objective: Objective, candidates: Array) -> Maxima:
         """The best local maximum of each function, climbing from the most promising candidates (N, d)."""
-        xp = namespace(candidates)
         d = objective.dimension
-        if candidates.ndim != 2 or candidates.shape[0] == 0 or candidates.shape[1] != d:
-            raise DataError(f"candidates must have shape (N, {d}) with N >= 1; received {tuple(candidates.shape)}.")
-        candidates = xp.clip(candidates, 0.0, 1.0)
+        points = to_numpy(check_points(candidates, "candidates", dimension=d, table=True))
+        if len(points) == 0:
+            raise DataError("candidates must have at least one row; received none.")
+        points = _distinct(np.clip(points, 0.0, 1.0))
+        values = objective.screen(points)
+        candidates = move(points, values)
+        xp = namespace(values)
         count = min(8 + 4 * d, 64) if self.num_starts is None else self.num_starts
-        picked = pick_basins(objective.screen(candidates), candidates, count)
+        picked = pick_basins(values, candidates, count)
         P, q = picked.shape
         starts = xp.reshape(take_rows(candidates, picked.ravel()), (P, q, d))
         lower = xp.zeros((d,), dtype=starts.dtype, device=device(starts))
@@ -105,8 +105,11 @@ class BoxSearch:
             cull=best_distinct(math.ceil(q / 3), SAME_HILL),
         )  # fmt: skip
         # A culled climb stands on the same hill as one that went on; it wins only if it is clearly higher.
-        margin = xp.where(found.converged, 0.0, 1e-9 * (1.0 + xp.abs(found.value)))
-        value = xp.where(xp.isnan(found.value), -xp.inf, found.value - margin)
+        finite = xp.isfinite(found.value)
+        top = xp.max(xp.where(finite, found.value, -xp.inf), axis=1, keepdims=True)
+        bottom = xp.min(xp.where(finite, found.value, xp.inf), axis=1, keepdims=True)
+        margin = xp.where(found.converged, 0.0, 1e-9 * (top - bottom) + 1e-13 * xp.abs(top))
+        value = xp.where(finite, found.value - margin, -xp.inf)
         best = np.arange(P) * q + to_numpy(xp.argmax(value, axis=1))
         return Maxima(*(take_rows(xp.reshape(part, (P * q, *part.shape[2:])), best) for part in (
             found.x, found.value, found.gradient, found.active, found.converged, found.iterations
@@ -132,6 +135,12 @@ def pick_basins(values: Array, candidates: Array, count: int) -> HostArray:
         basin = (rows >= highest) & finite[block, :]
         parts.append(xp.where(basin, rows, rows - 1.5 * span[block, :]))
     return to_numpy(top_k(xp.concat(parts, axis=0), min(count, values.shape[1])))
+
+
+def _distinct(points: HostArray) -> HostArray:
+    """The points without repetitions, in their order: a point beside its copy would pass for a basin twice."""
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]
 
 
 def _nearest(points: HostArray, count: int) -> HostArray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xstar.errors import SettingsError
+from xstar.gp.observations import check_points
 from xstar.numerics.arrays import Array, move, to_numpy
+from xstar.numerics.checks import integer
 from xstar.numerics.designs import sobol
 
 SPRAY_SCALES = (1e-1, 1e-2, 1e-3)
@@ -20,12 +21,13 @@ def draw_candidates(
     The spray has `num_spray` points at each of three widths about each row. All are inside the cube, in the
     namespace and on the device of `known`.
     """
-    if count < 1 or num_spray < 0:
-        raise SettingsError(f"count must be >= 1 and num_spray >= 0; received {count!r} and {num_spray!r}.")
+    integer(count, "count", 1)
+    integer(num_spray, "num_spray", 0)
+    known = check_points(known, "known", table=True)
     d = known.shape[-1]
     parts = [sobol(count, d, rng), to_numpy(known)]
     if around is not None:
-        centers = to_numpy(around)
+        centers = to_numpy(check_points(around, "around", dimension=d, table=True))
         parts.append(centers)
         for scale in SPRAY_SCALES:
             sprayed = centers[:, None, :] + scale * rng.standard_normal((len(centers), num_spray, d))

@@ -1,0 +1,98 @@
+"""Checks of what users pass in: each complaint names the argument, says what it received and what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from xstar.errors import DataError, SettingsError
+from xstar.numerics.arrays import Array, HostArray, device, namespace, to_numpy
+
+
+def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: bool = False) -> Array:
+    """A copy of the value as a float64 array, in the namespace and on the device of `like` or its own.
+
+    Lists and scalars become NumPy arrays when no `like` is given. A copy, so that what the caller does to the
+    original later changes nothing here. Infinite values are refused, and NaN unless allowed.
+    """
+    anchor = value if like is None else like
+    xp = namespace(anchor)
+    where = device(anchor) if array_api_compat.is_array_api_obj(anchor) else None
+    array = _place(value, name, xp, where)
+    wrong = xp.isinf(array) if nan_allowed else ~xp.isfinite(array)
+    if bool(xp.any(wrong)):
+        bad = int(xp.sum(xp.astype(wrong, xp.int64)))
+        kind = "infinite" if nan_allowed else "NaN or infinite"
+        raise DataError(
+            f"{name} must be finite; received {bad} {kind} of {math.prod(array.shape)} values. Leave such rows out, or "
+            "report them as failures."
+        )
+    return array
+
+
+def _place(value: Any, name: str, xp: Any, where: Any) -> Array:
+    """A float64 copy of the value in a namespace and on a device."""
+    try:
+        if array_api_compat.is_array_api_obj(value) and namespace(value) == xp and xp is not namespace():
+            if xp.isdtype(value.dtype, "complex floating"):
+                raise TypeError("it is complex")
+            if array_api_compat.is_torch_array(value):
+                value = value.detach()
+            return xp.asarray(value, dtype=xp.float64, device=where, copy=True)
+        return xp.asarray(_host_copy(value), dtype=xp.float64, device=where)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"{name} must be numbers that form a regular array; received {_shown(value)} ({error})."
+        ) from error
+
+
+def _host_copy(value: Any) -> HostArray:
+    if np.ma.is_masked(value):
+        raise TypeError("it has masked entries")
+    given = np.asarray(to_numpy(value))
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"its dtype is {given.dtype}")
+    return np.array(given, dtype=np.float64)
+
+
+def integer(value: Any, name: str, minimum: int) -> int:
+    """A whole number from `minimum` on; neither True nor 3.0 is one."""
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError as error:
+        raise SettingsError(f"{name} must be a whole number >= {minimum}; received {value!r}.") from error
+    if number < minimum:
+        raise SettingsError(f"{name} must be at least {minimum}; received {value!r}.")
+    return number
+
+
+def positive(value: Any, name: str, below: float = math.inf) -> float:
+    """A finite number greater than zero and less than `below`."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not real or not 0.0 < float(value) < below:
+        limit = "finite" if math.isinf(below) else f"< {below:g}"
+        raise SettingsError(f"{name} must be a number > 0 and {limit}; received {value!r}.")
+    return float(value)
+
+
+def instance(value: Any, name: str, kind: type, example: str) -> None:
+    """An object of the given class."""
+    if not isinstance(value, kind):
+        raise SettingsError(f"{name} must be a {kind.__name__}, for example {example}; received {_shown(value)}.")
+
+
+def generator(rng: Any) -> None:
+    """A NumPy random generator: seeds are the caller's."""
+    instance(rng, "rng", np.random.Generator, "numpy.random.default_rng(0)")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
