@@ -82,7 +82,7 @@ def test_more_problems_change_nothing(rng):
     paths, X = sample_paths(rng, 6, 2, 0.3, SquaredExponential())
     candidates = draw_candidates(256, X, rng)
     together = BoxSearch().maximize(paths, candidates)
-    alone = BoxSearch().maximize(paths._take(np.array([4])), candidates)
+    alone = BoxSearch().maximize(paths.take(np.array([4])), candidates)
     np.testing.assert_allclose(together.x[4], alone.x[0], atol=1e-9)
 
 

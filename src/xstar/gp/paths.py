@@ -111,7 +111,7 @@ class Paths:
         """Value, gradient and Hessian of the given paths (P',) at their own points (P', q, d)."""
         xp = namespace(x)
         everything = np.array_equal(problems, np.arange(self.num_problems))
-        chosen = self if everything else self._take(problems)
+        chosen = self if everything else self.take(problems)
         pieces = []
         for rows, part in chosen._parts():
             blocks = [part._derivatives(block) for block in part._blocks(x[rows, ...], 4 * self.dimension)]
@@ -172,7 +172,7 @@ class Paths:
         d, m = self.dimension, self.weights.shape[-1]
         groups = list(chunks(self.num_problems, m * max(8, d * (d + 1) // 2)))
         for rows in groups:
-            yield rows, self if len(groups) == 1 else self._take(np.arange(rows.start, rows.stop))
+            yield rows, self if len(groups) == 1 else self.take(np.arange(rows.start, rows.stop))
 
     def _blocks(self, points: Array, columns: int = 1) -> Iterator[Array]:
         """The points in blocks for which all paths here, with `columns` numbers for each feature or datum, fit."""
@@ -185,7 +185,8 @@ class Paths:
         """The points of some paths."""
         return points if points.ndim == 2 else points[rows, ...]
 
-    def _take(self, rows: HostArray) -> Paths:
+    def take(self, rows: HostArray) -> Paths:
+        """Some of the paths, by their positions among all P; their batch shape is (len(rows),)."""
         anchors = self.anchors if self.anchors.ndim == 2 else take_rows(self.anchors, rows)
         return Paths(
             self.kernel, self.hyper.take(rows), self.features.take(rows), take_rows(self.weights, rows),

@@ -24,7 +24,7 @@ from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel, check_kernel
 from xstar.gp.likelihood import MarginalLikelihood
 from xstar.gp.observations import Observations, check_fit, check_points
-from xstar.numerics.arrays import Array, add_diagonal, in_chunks, namespace, solve_lower
+from xstar.numerics.arrays import Array, add_diagonal, in_chunks, namespace, solve_lower, zeros
 from xstar.numerics.checks import instance
 from xstar.numerics.linalg import Cholesky, extend_cholesky, log_determinant, safe_cholesky
 
@@ -126,6 +126,21 @@ class Posterior:
     def whiten(self, cross: Array) -> Array:
         """L^{-1} k(X, .): from prior covariances with the data (..., n, m) to the part that the data explain."""
         return solve_lower(self.factor, cross)
+
+    def joined(self) -> Posterior:
+        """The same posteriors with all leading axes joined into one, for data that they share."""
+        if self.data.batch_shape:
+            raise DataError(f"one data set is needed here; received leading axes {self.data.batch_shape} of X.")
+        xp = namespace(self.factor)
+        rows, n = math.prod(self.batch_shape), self.data.count
+        known = Cholesky(
+            xp.reshape(self.factor, (rows, n, n)),
+            xp.reshape(self.jitter, (rows, n)),
+            ~zeros((rows,), self.factor, boolean=True),
+        )
+        joined = object.__new__(Posterior)
+        joined._set(self.kernel, self.hyper.flatten(), self.data, known)
+        return joined
 
     def extend(self, X: Any, y: Any, noise_sd: Any = None) -> Posterior:
         """The posterior after k more observations, in O(n^2 k): the factor is extended, not computed anew."""

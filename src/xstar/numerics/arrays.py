@@ -47,6 +47,17 @@ def move(values: HostArray, like: Array) -> Array:
     return xp.asarray(values, dtype=dtype, device=device(like))
 
 
+def zeros(shape: tuple[int, ...], like: Array, *, boolean: bool = False) -> Array:
+    """Zeros (or False) beside `like`, of its dtype."""
+    xp = namespace(like)
+    return xp.zeros(shape, dtype=xp.bool if boolean else like.dtype, device=device(like))
+
+
+def identity(n: int, like: Array) -> Array:
+    """The identity matrix beside `like`, of its dtype."""
+    return namespace(like).eye(n, dtype=like.dtype, device=device(like))
+
+
 def to_numpy(x: Array) -> HostArray:
     """The array in host memory, as NumPy."""
     if isinstance(x, np.ndarray):

@@ -1,0 +1,10 @@
+"""Acquisition functions: what an evaluation at x is worth."""
+
+from xstar.acquisition.base import Acquisition, Score
+from xstar.acquisition.es import ES
+from xstar.acquisition.improvement import EI, LogEI
+from xstar.acquisition.mes import MES
+from xstar.acquisition.pes import PES
+from xstar.acquisition.thompson import Thompson
+
+__all__ = ["EI", "ES", "MES", "PES", "Acquisition", "LogEI", "Score", "Thompson"]

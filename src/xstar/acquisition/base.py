@@ -1,0 +1,96 @@
+"""The contract of every acquisition: prepare once, then score any points.
+
+    score = acquisition.prepare(post, rng)      # random and costly: everything that does not depend on x
+    score(X)                                    # (n,)
+    score.value_and_gradient(X)                 # (n,), (n, d)
+
+A score is to be maximized, and is an `Objective` of `xstar.search`. The posterior may carry a leading axis of
+hyperparameter samples, over which the score is averaged. `pending` are points whose values have been asked for and
+are not known yet.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from xstar.gp.observations import check_points
+from xstar.gp.posterior import Posterior
+from xstar.numerics.arrays import Array, HostArray, in_chunks
+from xstar.numerics.ascent import Evaluation
+from xstar.numerics.checks import generator, instance
+
+
+class Acquisition(ABC):
+    """A way to value the next evaluation."""
+
+    def prepare(self, post: Posterior, rng: np.random.Generator, pending: Any = None) -> Score:
+        """Everything that does not depend on x, for one data set and H >= 1 hyperparameter samples."""
+        instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
+        generator(rng)
+        if pending is not None:
+            pending = check_points(pending, "pending", like=post.data.X, dimension=post.dimension, table=True)
+            pending = None if pending.shape[0] == 0 else pending
+        return self._prepare(post.joined(), rng, pending)
+
+    @abstractmethod
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+        """The same for a posterior with exactly one leading axis, H."""
+
+
+class Score(ABC):
+    """An acquisition function, ready to be evaluated."""
+
+    num_problems: int = 1
+
+    def __init__(self, like: Array, elements_per_point: int, diagnostics: Mapping[str, Any]) -> None:
+        self._like = like
+        self._elements = elements_per_point
+        self.diagnostics = diagnostics
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return int(self._like.shape[-1])
+
+    def __call__(self, X: Any) -> Array:
+        """Scores at points (n, d), shape (n,)."""
+        (value,) = in_chunks(lambda x: (self._value(x),), self._points(X), self._elements, (0,))
+        return value
+
+    def value_and_gradient(self, X: Any) -> tuple[Array, Array]:
+        """Scores (n,) and their gradients (n, d) at points (n, d)."""
+        value, gradient = in_chunks(
+            self._value_and_gradient, self._points(X), self._elements * (1 + self.dimension), (0, 0)
+        )
+        return value, gradient
+
+    def screen(self, X: Any, /) -> Array:
+        """Scores at points (n, d), shape (1, n)."""
+        return self(X)[None, :]
+
+    def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """Scores and gradients at points (1, q, d)."""
+        value, gradient = self.value_and_gradient(x[0, ...])
+        return Evaluation(value[None, ...], gradient[None, ...])
+
+    def _points(self, X: Any) -> Array:
+        return check_points(X, "X", like=self._like, dimension=self.dimension, table=True)
+
+    @abstractmethod
+    def _value(self, X: Array) -> Array:
+        """Scores at checked points."""
+
+    @abstractmethod
+    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Scores and gradients at checked points."""
+
+
+def fantasize(post: Posterior, pending: Array | None) -> Posterior:
+    """The posterior as if pending points had returned their own predicted mean: variances shrink, means stay."""
+    if pending is None:
+        return post
+    return post.extend(pending, post.predict(pending)[0])

@@ -1,0 +1,140 @@
+"""Entropy Search: how much an observation at x sharpens the distribution of the maximizer over representer points.
+
+[HS12] Hennig & Schuler, "Entropy search for information-efficient global optimization", 2012. Representers z_1 ... z_N
+are drawn with density u, proportional to expected improvement. p_i, the probability that f is largest at z_i, comes
+from EP over the N - 1 orderings f(z_i) >= f(z_j), which also gives its derivatives in the mean and the covariance at
+the representers: with g_i and Q_i the first and minus the second derivative of log p_i in the mean, an observation at
+x that comes out w standard deviations from its prediction changes
+
+    log p_i  by  b w - c w^2 / 2 - b^2 / 2 + c / 2,    b = g_i . a,  c = a . Q_i a,  a = cov(f(z), f(x) | D) / sd(y(x))
+
+to first order in the innovation of the covariance. The score is the expected change of sum_i p_i log(p_i u_i), in nats.
+
+Notation
+    H    hyperparameter samples      N    representers      m    points x
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xstar.acquisition.base import Acquisition, Score, fantasize
+from xstar.acquisition.improvement import ImprovementScore
+from xstar.entropy.ep import expectation_propagation
+from xstar.gp.posterior import Posterior
+from xstar.numerics.arrays import Array, identity, move, namespace, solve_lower, to_numpy, zeros
+from xstar.numerics.checks import integer
+from xstar.numerics.designs import sobol
+from xstar.numerics.linalg import safe_cholesky
+
+CANDIDATES = 2048
+INNOVATIONS = 20
+STEP = 1e-5
+
+
+@dataclass(frozen=True)
+class ES(Acquisition):
+    """Entropy Search with `num_representers` points; its gradient is a difference quotient."""
+
+    num_representers: int = 40
+
+    def __post_init__(self) -> None:
+        integer(self.num_representers, "num_representers", 2)
+
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+        later = fantasize(post, pending)
+        candidates = move(sobol(CANDIDATES, post.dimension, rng), post.data.X)
+        log_weight = to_numpy(ImprovementScore(post, later, logarithm=True)(candidates))
+        # The largest of log weight + Gumbel noise are a draw without replacement, in proportion to the weights.
+        picked = np.argsort(-(log_weight + rng.gumbel(size=CANDIDATES)), kind="stable")[: self.num_representers]
+        representers = move(to_numpy(candidates)[picked], post.data.X)
+        return ESScore(later, representers, move(log_weight[picked], post.data.X))
+
+
+class ESScore(Score):
+    """The expected gain of information in nats."""
+
+    def __init__(self, post: Posterior, representers: Array, log_density: Array) -> None:
+        xp = namespace(representers)
+        self.post, self.representers, self.log_density = post, representers, log_density
+        mean, covariance = post.joint(representers)
+        beliefs = maximum_probabilities(mean, covariance)
+        self.log_p, self.slope, self.bend = beliefs[:3]
+        self.whitened = post.whiten(post.kernel.covariance(post.hyper, post.data.X, representers))
+        nodes, weights = np.polynomial.hermite_e.hermegauss(INNOVATIONS)
+        self.nodes = move(nodes, representers)
+        self.weights = move(weights / weights.sum(), representers)
+        H, N = self.log_p.shape
+        super().__init__(
+            representers,
+            H * N * (N + INNOVATIONS),
+            {"representers": N, "ep_sweeps": beliefs[3], "ep_residual": float(xp.max(beliefs[4]))},
+        )
+
+    def _value(self, X: Array) -> Array:
+        xp = namespace(X)
+        kernel, hyper = self.post.kernel, self.post.hyper
+        whitened = self.post.whiten(kernel.covariance(hyper, self.post.data.X, X))
+        cross = kernel.covariance(hyper, X, self.representers)
+        cross = cross - xp.matmul(xp.linalg.matrix_transpose(whitened), self.whitened)
+        variance = xp.clip(hyper.variance[:, None] - xp.sum(whitened * whitened, axis=-2), min=0.0)
+        a = cross / xp.sqrt(variance + hyper.noise_variance[:, None])[..., None]
+        b = xp.matmul(a, xp.linalg.matrix_transpose(self.slope))
+        c = xp.sum(xp.matmul(a[:, None, :, :], self.bend) * a[:, None, :, :], axis=-1)
+        b, c = b[..., None], xp.linalg.matrix_transpose(c)[..., None]
+        change = b * self.nodes - 0.5 * c * self.nodes**2 - 0.5 * b * b + 0.5 * c
+        before = self.log_p[:, None, :]
+        after = _normalized(before[..., None] + change, axis=-2)
+        gain = self._information(after, self.log_density[:, None], axis=-2) @ self.weights
+        return xp.mean(gain - self._information(before, self.log_density, axis=-1), axis=0)
+
+    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        xp = namespace(X)
+        steps = STEP * identity(self.dimension, X)
+        slopes = []
+        for i in range(self.dimension):
+            slopes.append((self._value(X + steps[i, :]) - self._value(X - steps[i, :])) / (2.0 * STEP))
+        return self._value(X), xp.stack(slopes, axis=-1)
+
+    @staticmethod
+    def _information(log_p: Array, log_density: Array, axis: int) -> Array:
+        """sum p log(p u)."""
+        xp = namespace(log_p)
+        return xp.sum(xp.exp(log_p) * (log_p + log_density), axis=axis)
+
+
+def maximum_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Array, int, Array]:
+    """log p_i, its gradient and minus its Hessian in the mean, EP's sweeps and residual, for a Gaussian vector.
+
+    `mean` (H, N) and `covariance` (H, N, N); results (H, N), (H, N, N), (H, N, N, N), number, (H, N).
+    """
+    xp = namespace(mean)
+    H, N = mean.shape
+    pairs = move(np.stack([np.eye(N)[i] - np.delete(np.eye(N), i, axis=0) for i in range(N)]), mean)
+    transposed = xp.linalg.matrix_transpose(pairs)
+    m0 = xp.matmul(pairs, mean[:, None, :, None])[..., 0]
+    V0 = xp.matmul(xp.matmul(pairs, covariance[:, None, :, :]), transposed)
+    nothing = zeros((H, N, N - 1), mean)
+    scale = xp.max(xp.linalg.diagonal(covariance), axis=-1)[:, None, None]
+    imposed = xp.linalg.diagonal(V0) > 1e-10 * scale
+    sites = expectation_propagation(m0, V0, nothing, nothing, imposed, tolerance=1e-4, max_sweeps=50)
+    r = sites.shift - sites.precision * sites.mean
+    root = xp.sqrt(sites.precision)
+    factor = safe_cholesky(identity(N - 1, mean) + root[..., :, None] * V0 * root[..., None, :]).factor
+    half = solve_lower(factor, root[..., :, None] * pairs)
+    return (
+        _normalized(sites.log_evidence, axis=-1),
+        xp.matmul(transposed, r[..., None])[..., 0],
+        xp.matmul(xp.linalg.matrix_transpose(half), half),
+        sites.sweeps,
+        sites.residual,
+    )
+
+
+def _normalized(log_p: Array, axis: int) -> Array:
+    """Logarithms of probabilities that sum to one along the axis."""
+    xp = namespace(log_p)
+    highest = xp.max(log_p, axis=axis, keepdims=True)
+    return log_p - highest - xp.log(xp.sum(xp.exp(log_p - highest), axis=axis, keepdims=True))

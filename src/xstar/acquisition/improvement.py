@@ -1,0 +1,85 @@
+"""Expected improvement over the best posterior mean at the data, and its logarithm.
+
+With z = (mean - best) / sd, EI = sd (phi(z) + z Phi(z)) = sd Phi(z) (hazard(z) + z): a product of positive terms, so
+its logarithm is exact over hundreds of decades, which is what makes it easy to maximize [AEDBB23] Ament et al.,
+"Unexpected improvements to expected improvement", 2023.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from xstar.acquisition.base import Acquisition, Score, fantasize
+from xstar.gp.posterior import Posterior
+from xstar.numerics.arrays import Array, namespace
+from xstar.numerics.normal import log_ndtr, truncated_moments
+
+LEAST_SD = 1e-10
+"""The predicted standard deviation is not taken below this share of the amplitude."""
+
+
+@dataclass(frozen=True)
+class EI(Acquisition):
+    """Expected improvement, averaged over hyperparameter samples."""
+
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+        return ImprovementScore(post, fantasize(post, pending), logarithm=False)
+
+
+@dataclass(frozen=True)
+class LogEI(Acquisition):
+    """The logarithm of expected improvement: the same ranking, without underflow far from the best."""
+
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+        return ImprovementScore(post, fantasize(post, pending), logarithm=True)
+
+
+class ImprovementScore(Score):
+    """EI or its logarithm."""
+
+    def __init__(self, data: Posterior, post: Posterior, *, logarithm: bool) -> None:
+        xp = namespace(post.factor)
+        (H,) = post.batch_shape
+        self.post, self.logarithm = post, logarithm
+        # Without data there is nothing to improve on but the prior mean.
+        none = data.data.count == 0
+        best = xp.zeros_like(post.hyper.amplitude) if none else xp.max(data.predict(data.data.X)[0], axis=-1)
+        self.best = best
+        super().__init__(post.data.X, H * (2 + post.data.count), {"best": [float(value) for value in best]})
+
+    def _value(self, X: Array) -> Array:
+        mean, variance = self.post.predict(X)
+        return self._combine(self._log_improvement(mean, self._sd(variance)))
+
+    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        xp = namespace(X)
+        mean, variance, mean_slope, variance_slope = self.post.predict_gradient(X)
+        sd = self._sd(variance)
+        each = self._log_improvement(mean, sd)
+        value = self._combine(each)
+        z = (mean - self.best[:, None]) / sd
+        excess = truncated_moments(z).excess
+        sd_slope = 0.5 * variance_slope / sd[..., None]
+        slope = (sd_slope + (mean_slope - z[..., None] * sd_slope) / excess[..., None]) / sd[..., None]
+        share = xp.exp(each - value) / each.shape[0] if self.logarithm else xp.exp(each) / each.shape[0]
+        return value, xp.sum(share[..., None] * slope, axis=0)
+
+    def _sd(self, variance: Array) -> Array:
+        xp = namespace(variance)
+        return xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[:, None]) ** 2))
+
+    def _log_improvement(self, mean: Array, sd: Array) -> Array:
+        xp = namespace(mean)
+        z = (mean - self.best[:, None]) / sd
+        return xp.log(sd) + log_ndtr(z) + xp.log(truncated_moments(z).excess)
+
+    def _combine(self, each: Array) -> Array:
+        """The mean over hyperparameter samples, or its logarithm, from logarithms (H, m)."""
+        xp = namespace(each)
+        if not self.logarithm:
+            return xp.mean(xp.exp(each), axis=0)
+        highest = xp.max(each, axis=0)
+        return highest + xp.log(xp.sum(xp.exp(each - highest), axis=0)) - math.log(each.shape[0])

@@ -1,0 +1,19 @@
+"""What knowing the maximizer would tell: draws of x_star, constraints at it, EP, the conditioned prediction."""
+
+from xstar.entropy.conditioned import Conditioned, condition
+from xstar.entropy.constraints import Constraints, constrain
+from xstar.entropy.ep import Sites, expectation_propagation
+from xstar.entropy.functionals import Functionals
+from xstar.entropy.maximizers import Maximizers, draw_maximizers
+
+__all__ = [
+    "Conditioned",
+    "Constraints",
+    "Functionals",
+    "Maximizers",
+    "Sites",
+    "condition",
+    "constrain",
+    "draw_maximizers",
+    "expectation_propagation",
+]

@@ -1,0 +1,213 @@
+"""The prediction at x given that x_star is the maximizer: v(x | x_star), and its gradient.
+
+Equalities and EP sites are Gaussian pseudo-observations of T *on top of the data posterior*. With
+q(x) = cov(f(x), T | D) = k(x, T) - k(x, X) K^{-1} k(X, T) everything about x is linear in q:
+
+    reduction of the variance   |F q|^2
+    shift of the mean           w . q
+    cov(f(x), f(x_star))        e . q
+
+with F, w, e computed once. The factor of K is shared by all paths of a hyperparameter sample, and
+v(x | x_star) <= v(x) holds by construction. C3, f(x) < f(x_star), then truncates the pair (f(x), f(x_star))
+[HHG14, eq. 9; the text has the inequality reversed].
+
+Notation
+    H, S    hyperparameter samples, paths of each          m    points x
+    l, K    length of T, number of sites                   n    observations
+    C       cov(T | D)                                     (H, S, l, l)
+    V11, V22, V12    (co)variances of f(x), f(x_star) given D, C1, C2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xstar.entropy.constraints import Constraints
+from xstar.entropy.ep import Sites, expectation_propagation
+from xstar.entropy.functionals import Functionals
+from xstar.gp.posterior import Posterior
+from xstar.numerics.arrays import Array, identity, namespace, solve_lower
+from xstar.numerics.linalg import safe_cholesky
+from xstar.numerics.normal import truncated_moments
+
+SMALLEST_SPREAD = 1e-10
+"""The variance of f(x_star) - f(x) is kept above this, relative to the prior variance, by shrinking V12."""
+KNOWN = 1e-11
+"""A site on a combination whose variance has fallen below this share of its prior variance says nothing."""
+SAME = 1e-6
+"""Nor does one on a difference whose variance is below this share of that of its parts: the two are as good as one.
+That f(x_star) beats a rival next to it follows from the local conditions, and rounding would be all that is added."""
+
+
+@dataclass(frozen=True)
+class Conditioned:
+    """What does not depend on x, for all paths."""
+
+    post: Posterior
+    """Leading axis H."""
+    functionals: Functionals
+    alpha: Array
+    """K^{-1} y of each path's own targets, shape (H, 1 or S, n)."""
+    whitened: Array
+    """L^{-1} k(X, T), shape (H, S, n, l)."""
+    reducer: Array
+    """F, shape (H, S, l + K, l)."""
+    shift: Array
+    """w, shape (H, S, l)."""
+    toward: Array
+    """e, shape (H, S, l)."""
+    best_mean: Array
+    """E f(x_star), shape (H, S)."""
+    best_variance: Array
+    """V22, shape (H, S)."""
+    sites: Sites
+    jitter: Array
+    """The largest jitter in the factor of the equalities, shape (H, S)."""
+
+    def variances(self, X: Array) -> Prediction:
+        """v(x) and what knowing x_star takes off it, at points (m, d)."""
+        xp = namespace(X)
+        cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
+        whitened = self.post.whiten(xp.linalg.matrix_transpose(cross))
+        variance = xp.clip(self.post.hyper.variance[:, None] - xp.sum(whitened * whitened, axis=-2), min=0.0)
+        mean = xp.matmul(cross[:, None, :, :], self.alpha[..., None])[..., 0]
+        explained = xp.matmul(xp.linalg.matrix_transpose(whitened)[:, None, :, :], self.whitened)
+        q = self.functionals.covariance(X) - explained
+        reduced = xp.matmul(q, xp.linalg.matrix_transpose(self.reducer))
+        return Prediction(
+            variance=variance[:, None, :],
+            q=q,
+            reduced=reduced,
+            reduction=xp.sum(reduced * reduced, axis=-1),
+            mean=mean + xp.matmul(q, self.shift[..., None])[..., 0],
+            covariance=xp.matmul(q, self.toward[..., None])[..., 0],
+            whitened=whitened,
+        )
+
+    def truncate(self, p: Prediction) -> Truncation:
+        """C3: the variance that f(x) < f(x_star) takes off f(x) on top, with its derivatives."""
+        xp = namespace(p.mean)
+        scale = self.post.hyper.variance[:, None, None]
+        V11 = xp.clip(p.variance - p.reduction, min=0.0)
+        V22 = self.best_variance[..., None]
+        V12 = p.covariance
+        smallest = SMALLEST_SPREAD * scale
+        # kappa = min(1, (V11 + V22 - smallest) / (2 V12)) keeps the spread above the smallest.
+        shrunk = smallest > V11 + V22 - 2.0 * V12
+        spread = xp.where(shrunk, smallest, V11 + V22 - 2.0 * V12)
+        contrast = V11 - xp.where(shrunk, 0.5 * (V11 + V22 - smallest), V12)
+        root = xp.sqrt(spread)
+        a = (self.best_mean[..., None] - p.mean) / root
+        moments = truncated_moments(xp.clip(a, -1e8, 1e8))
+        g = moments.mean * moments.excess
+        slope = moments.mean * (moments.variance - moments.excess * moments.excess)
+        ratio = contrast / spread
+        by_contrast = 2.0 * ratio * g
+        by_spread = -ratio * ratio * (g + 0.5 * a * slope)
+        return Truncation(
+            reduction=ratio * contrast * g,
+            by_variance=xp.where(shrunk, 0.5 * by_contrast, by_contrast + by_spread),
+            by_covariance=xp.where(shrunk, 0.0, -by_contrast - 2.0 * by_spread),
+            by_mean=-ratio * contrast * slope / root,
+        )
+
+    def pull_back(self, X: Array, p: Prediction, by_variance: Array, by_mean: Array, by_q: Array) -> Array:
+        """The gradient in x (m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
+
+        Given are the derivatives of the summands: by_variance and by_mean (H, S, m), by_q (H, S, m, l).
+        """
+        xp = namespace(X)
+        _, slopes = self.post.kernel.covariance_and_gradient(self.post.hyper, X, self.post.data.X)
+        solved = solve_lower(self.post.factor, p.whitened, transpose=True)
+        # All that multiplies the gradient of k(x, X), summed over paths first: shape (H, m, n).
+        weights = -2.0 * xp.sum(by_variance, axis=1)[..., None] * xp.linalg.matrix_transpose(solved)
+        weights = weights + xp.sum(by_mean[..., None] * self.alpha[..., None, :], axis=1)
+        of_q = xp.sum(xp.matmul(by_q, xp.linalg.matrix_transpose(self.whitened)), axis=1)
+        back = solve_lower(self.post.factor, xp.linalg.matrix_transpose(of_q), transpose=True)
+        weights = weights - xp.linalg.matrix_transpose(back)
+        through_data = xp.sum(xp.matmul(weights[..., None, :], slopes)[..., 0, :], axis=0)
+        return through_data + self.functionals.pull_back(X, by_q)
+
+
+class Prediction(NamedTuple):
+    """f(x) given D, and given D, C1, C2."""
+
+    variance: Array
+    """v(x), shape (H, 1, m)."""
+    q: Array
+    """Shape (H, S, m, l)."""
+    reduced: Array
+    """F q, shape (H, S, m, l + K)."""
+    reduction: Array
+    """|F q|^2, shape (H, S, m)."""
+    mean: Array
+    """Shape (H, S, m)."""
+    covariance: Array
+    """V12, shape (H, S, m)."""
+    whitened: Array
+    """L^{-1} k(X, x), shape (H, n, m)."""
+
+
+class Truncation(NamedTuple):
+    """The variance taken off by C3, and its derivatives in V11, V12 and E f(x); each (H, S, m)."""
+
+    reduction: Array
+    by_variance: Array
+    by_covariance: Array
+    by_mean: Array
+
+
+def condition(post: Posterior, alpha: Array, functionals: Functionals, constraints: Constraints) -> Conditioned:
+    """Condition H posteriors on the constraints at each path's x_star.
+
+    `alpha` (H, 1 or S, n) is K^{-1} times the targets of each path.
+    """
+    xp = namespace(functionals.x_star)
+    cross = functionals.covariance(post.data.X)
+    H, S, n, length = cross.shape
+    # One triangular solve for all paths of a hyperparameter sample.
+    columns = xp.reshape(xp.permute_dims(cross, (0, 2, 1, 3)), (H, n, S * length))
+    whitened = xp.permute_dims(xp.reshape(post.whiten(columns), (H, n, S, length)), (0, 2, 1, 3))
+    prior = functionals.prior()
+    C = prior - xp.matmul(xp.linalg.matrix_transpose(whitened), whitened)
+    mean = xp.matmul(xp.linalg.matrix_transpose(cross), alpha[..., None])[..., 0]
+
+    # Equalities first: with G = C_E L_E^{-T}, cov(T | D, c) = C - G G^T.
+    known = constraints.equal
+    both = known[..., :, None] & known[..., None, :]
+    factor = safe_cholesky(xp.where(both, C, identity(length, C)))
+    only = xp.astype(known, C.dtype)
+    inverse = solve_lower(factor.factor, identity(length, C) * only[..., :, None]) * only[..., :, None]
+    G = xp.matmul(C, xp.linalg.matrix_transpose(inverse))
+    missing = xp.matmul(inverse, xp.where(known, constraints.equal_to - mean, 0.0)[..., None])
+    C_c = C - xp.matmul(G, xp.linalg.matrix_transpose(G))
+    mean_c = mean + xp.matmul(G, missing)[..., 0]
+
+    # Then the sites, on z = M T.
+    M = constraints.combination
+    M_t = xp.linalg.matrix_transpose(M)
+    V0, m0 = xp.matmul(xp.matmul(M, C_c), M_t), xp.matmul(M, mean_c[..., None])[..., 0]
+    before = xp.linalg.diagonal(xp.matmul(xp.matmul(M, prior), M_t))
+    apart = xp.matmul(M * M, xp.linalg.diagonal(C)[..., None])[..., 0]
+    imposed = constraints.imposed & (xp.linalg.diagonal(V0) > xp.maximum(KNOWN * before, SAME * apart))
+    sites = expectation_propagation(m0, V0, constraints.target, constraints.noise_variance, imposed)
+    root = xp.sqrt(sites.precision)
+    B = safe_cholesky(identity(V0.shape[-1], V0) + root[..., :, None] * V0 * root[..., None, :]).factor
+    N = M - xp.matmul(xp.matmul(M, G), inverse)
+    of_sites = solve_lower(B, root[..., :, None] * N)
+    pulled = xp.where(root > 0.0, sites.shift / xp.where(root > 0.0, root, 1.0), 0.0) - root * m0
+    shift = xp.matmul(xp.linalg.matrix_transpose(inverse), missing)
+    shift = shift + xp.matmul(xp.linalg.matrix_transpose(of_sites), solve_lower(B, pulled[..., None]))
+
+    reducer = xp.concat([inverse, of_sites], axis=-2)
+    first = C[..., :, 0]
+    reduced = xp.matmul(reducer, first[..., None])
+    toward = identity(length, C)[0, :] - xp.matmul(xp.linalg.matrix_transpose(reducer), reduced)[..., 0]
+    return Conditioned(
+        post, functionals, alpha, whitened, reducer, shift[..., 0], toward,
+        best_mean=mean[..., 0] + xp.sum(first * shift[..., 0], axis=-1),
+        best_variance=xp.clip(C[..., 0, 0] - xp.sum(reduced[..., 0] ** 2, axis=-1), min=0.0),
+        sites=sites,
+        jitter=xp.max(factor.jitter, axis=-1),
+    )  # fmt: skip

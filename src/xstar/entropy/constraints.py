@@ -1,0 +1,95 @@
+"""What "x_star is the maximizer" says about f: equalities and one-sided sites on T f [HHG14, section 2.2].
+
+At a free coordinate i:     d_i f = 0, and the site d_ii f <= 0; between free i < j: d_ij f is the path's own value.
+At an active coordinate i:  only the site "outward derivative >= 0": a maximum on a face need not be stationary.
+At a discrete coordinate:   nothing.
+`boundary="paper"` takes every coordinate as free.
+
+f(x_star) is compared with the best so far: in the paper f(x_star) >= max y + noise, one probit site, though the largest
+noisy y is biased upwards; otherwise f(x_star) >= f(a) for latent values at rival points a. All sites are written as
+z >= target, z = M T f.
+
+Notation
+    H, S    hyperparameter samples, paths of each
+    l       length of T                              K    sites
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from xstar.entropy.maximizers import Maximizers
+from xstar.gp.jets import jet_layout
+from xstar.numerics.arrays import Array, HostArray, identity, move, namespace, zeros
+
+
+class Constraints(NamedTuple):
+    """Equalities on entries of T, and sites on linear combinations of them."""
+
+    equal: Array
+    """Which entries of T are known, shape (H, S, l)."""
+    equal_to: Array
+    """Their values, zero elsewhere, shape (H, S, l)."""
+    combination: Array
+    """M, shape (H, S, K, l)."""
+    target: Array
+    """Shape (H, S, K)."""
+    noise_variance: Array
+    """Shape (H, S, K)."""
+    imposed: Array
+    """Shape (H, S, K)."""
+
+
+def constrain(
+    maximizers: Maximizers,
+    num_rivals: int,
+    *,
+    best_value: float | None = None,
+    best_noise_variance: Array | None = None,
+    boundary: str = "aware",
+    discrete: HostArray | None = None,
+) -> Constraints:
+    """The constraints at sampled maximizers, for T with `num_rivals` rival values behind the jet.
+
+    `best_value` and `best_noise_variance` (H,) are those of the paper's comparison with the best observation; without
+    them f(x_star) is compared with the rivals alone.
+    """
+    xp = namespace(maximizers.x)
+    H, S, d = maximizers.x.shape
+    layout = jet_layout(d)
+    t, k = layout.length, num_rivals
+    skipped = move(np.zeros(d, dtype=bool) if discrete is None else np.asarray(discrete, dtype=bool), maximizers.x)
+    active = maximizers.active if boundary == "aware" else xp.zeros_like(maximizers.active)
+    active = active & ~skipped
+    free = ~active & ~skipped
+    i, j = move(layout.first[d:], maximizers.x), move(layout.second[d:], maximizers.x)
+
+    def no(count: int) -> Array:
+        return zeros((H, S, count), maximizers.x, boolean=True)
+
+    pairs = xp.take(free, i, axis=-1) & xp.take(free, j, axis=-1)
+    equal = xp.concat([no(1), free, no(d), pairs, no(k)], axis=-1)
+    flat = xp.reshape(maximizers.hessian, (H, S, d * d))
+    mixed = xp.where(pairs, xp.take(flat, i * d + j, axis=-1), 0.0)
+    equal_to = xp.concat([zeros((H, S, 1 + 2 * d), flat), mixed, zeros((H, S, k), flat)], axis=-1)
+
+    unit = identity(t + k, flat)
+    value = unit[layout.value, :]
+    slopes, bends = unit[layout.gradient, :], unit[layout.diagonal, :]
+    outward = xp.where(active, maximizers.outward, 0.0)
+    own = outward[..., None] * slopes - xp.astype(free, flat.dtype)[..., None] * bends
+    over_best = xp.broadcast_to(value, (H, S, 1, t + k))
+    over_rivals = xp.broadcast_to(value - unit[t:, :], (H, S, k, t + k))
+    combination = xp.concat([over_best, own, over_rivals], axis=-2)
+
+    target = noise_variance = zeros((H, S, 1 + d + k), flat)
+    compared = no(1)
+    if best_value is not None and best_noise_variance is not None:
+        first = identity(1 + d + k, flat)[0, :]
+        target = target + best_value * first
+        noise_variance = noise_variance + best_noise_variance[:, None, None] * first
+        compared = ~compared
+    imposed = xp.concat([compared, active | free, ~no(k)], axis=-1)
+    return Constraints(equal, equal_to, combination, target, noise_variance, imposed)

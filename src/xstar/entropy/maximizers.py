@@ -1,0 +1,75 @@
+"""Draws from p(x_star | D): the maximizers of posterior sample paths [HHG14, section 2.1].
+
+Notation
+    H    hyperparameter samples          S    paths of each
+    x    sampled maximizers x_star       (H, S, d)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xstar.gp.paths import Paths, draw_paths
+from xstar.gp.posterior import Posterior
+from xstar.numerics.arrays import Array, namespace, take_rows, to_numpy
+from xstar.search import BoxSearch, draw_candidates
+
+
+@dataclass(frozen=True)
+class Maximizers:
+    """Sampled paths with their maxima on the cube."""
+
+    paths: Paths
+    x: Array
+    value: Array
+    """The path's value at its maximizer, shape (H, S)."""
+    active: Array
+    """At a bound, with the path's gradient pointing out of the cube; shape (H, S, d)."""
+    outward: Array
+    """1 at an upper bound, -1 at a lower one, for active coordinates; 0 for free ones. Shape (H, S, d)."""
+    hessian: Array
+    """The path's second derivatives at its maximizer, in lengthscale units; shape (H, S, d, d)."""
+    converged: Array
+    """Shape (H, S)."""
+
+
+def draw_maximizers(
+    post: Posterior,
+    num_samples: int,
+    rng: np.random.Generator,
+    *,
+    num_features: int = 512,
+    kind: str = "exact",
+    num_candidates: int = 1024,
+    search: BoxSearch | None = None,
+) -> Maximizers:
+    """Maximize `num_samples` paths of each of H posteriors (leading axis H) that share their data."""
+    paths = draw_paths(post, num_samples, rng, num_features=num_features, kind=kind)
+    candidates = draw_candidates(num_candidates, post.data.X, rng, around=_best_data(post))
+    found = (search or BoxSearch()).maximize(paths, candidates)
+    xp = namespace(found.x)
+    shape = (*paths.batch_shape, paths.dimension)
+    own = xp.reshape(found.x, (*paths.batch_shape, 1, paths.dimension))
+    hessian = xp.reshape(paths.derivatives(own).hessian, (paths.num_problems, paths.dimension, paths.dimension))
+    scale = paths.hyper.lengthscales
+    scaled = hessian * scale[:, :, None] * scale[:, None, :]
+    outward = xp.where(found.active, xp.sign(found.x - 0.5), 0.0)
+    return Maximizers(
+        paths=paths,
+        x=xp.reshape(found.x, shape),
+        value=xp.reshape(found.value, shape[:-1]),
+        active=xp.reshape(found.active, shape),
+        outward=xp.reshape(outward, shape),
+        hessian=xp.reshape(scaled, (*shape, shape[-1])),
+        converged=xp.reshape(found.converged, shape[:-1]),
+    )
+
+
+def _best_data(post: Posterior, count: int = 3) -> Array | None:
+    """The data points with the largest posterior mean, averaged over hyperparameters."""
+    if post.data.count == 0:
+        return None
+    mean = to_numpy(post.predict(post.data.X)[0]).reshape(-1, post.data.count).mean(axis=0)
+    return take_rows(post.data.X, np.argsort(-mean, kind="stable")[:count])

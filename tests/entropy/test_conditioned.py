@@ -1,0 +1,176 @@
+"""The conditioned prediction against dense algebra and against rejection sampling."""
+
+import numpy as np
+import pytest
+
+from tests.oracles.information_gain import joint_draws
+from xstar.entropy import Functionals, Maximizers, condition, constrain, draw_maximizers
+from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential
+from xstar.gp.jets import jet_layout
+
+BOTH = pytest.mark.parametrize("kernel", [SquaredExponential(), Matern52()], ids=["SquaredExponential", "Matern52"])
+
+
+def posterior(kernel, rng, n=6, d=2, H=2):
+    X = rng.random((n, d))
+    h = Hyperparameters(0.3 + 0.2 * rng.random((H, d)), 1.0 + rng.random(H), 0.05)
+    return Posterior(kernel, h, X, np.sin(5.0 * X[:, 0]) + X[:, -1])
+
+
+def prepared(post, rng, num_samples=4, rivals=None, **settings):
+    drawn = draw_maximizers(post, num_samples, rng, num_features=200)
+    rivals = np.zeros((0, post.dimension)) if rivals is None else rivals
+    functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals)
+    constraints = constrain(drawn, len(rivals), **settings)
+    return drawn, functionals, constraints, condition(post, post.alpha[:, None, :], functionals, constraints)
+
+
+@BOTH
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_against_dense_conditioning(rng, kernel, d):
+    """Condition the joint Gaussian of (data, T, f(x)) on data, equalities and sites in one go, path by path."""
+    post = posterior(kernel, rng, d=d)
+    rivals = rng.random((2, d))
+    best, noise_variance = float(post.data.y.max()), post.hyper.noise_variance
+    drawn, functionals, constraints, conditioned = prepared(
+        post, rng, rivals=rivals, best_value=best, best_noise_variance=noise_variance
+    )
+    Z = rng.random((3, d))
+    p = conditioned.variances(Z)
+    prior_T, cov_Z, cov_X = functionals.prior(), functionals.covariance(Z), functionals.covariance(post.data.X)
+    n, length = post.data.count, functionals.length
+    for h, s in np.ndindex(*drawn.x.shape[:2]):
+        one = Hyperparameters(post.hyper.lengthscales[h], post.hyper.amplitude[h], post.hyper.noise[h])
+        K = kernel.covariance(one, post.data.X, post.data.X) + float(one.noise_variance) * np.eye(n)
+        known = constraints.equal[h, s]
+        tau, nu, M = (
+            part[h, s] for part in (conditioned.sites.precision, conditioned.sites.shift, constraints.combination)
+        )
+        on = tau > 0.0
+        # Rows of pseudo-observations: data, equalities, sites, as linear maps of (data values, T).
+        maps = np.block([
+            [np.eye(n), np.zeros((n, length))],
+            [np.zeros((known.sum(), n)), np.eye(length)[known]],
+            [np.zeros((on.sum(), n)), M[on]],
+        ])  # fmt: skip
+        joint = np.block([[K, cov_X[h, s]], [cov_X[h, s].T, prior_T[h, s]]])
+        extra = np.diag(np.concatenate([np.zeros(n + known.sum()), 1.0 / tau[on]]))
+        gram = maps @ joint @ maps.T + extra
+        targets = np.concatenate([post.data.y, constraints.equal_to[h, s][known], nu[on] / tau[on]])
+        cross = np.concatenate([kernel.covariance(one, Z, post.data.X), cov_Z[h, s]], axis=1) @ maps.T
+        to_best = joint[n] @ maps.T
+        solved = np.linalg.solve(gram, cross.T)
+        mean = targets @ solved
+        variance = float(one.variance) - np.sum(cross.T * solved, axis=0)
+        np.testing.assert_allclose(p.variance[h, 0] - p.reduction[h, s], variance, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(p.mean[h, s], mean, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(p.covariance[h, s], cov_Z[h, s][:, 0] - to_best @ solved, rtol=1e-4, atol=1e-6)
+        best_solved = np.linalg.solve(gram, to_best)
+        np.testing.assert_allclose(conditioned.best_mean[h, s], targets @ best_solved, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            conditioned.best_variance[h, s], prior_T[h, s][0, 0] - to_best @ best_solved, rtol=1e-3, atol=1e-6
+        )
+
+
+def fixed_maximizer(post, x_star, rng):
+    """A Maximizers object at a given point in one dimension."""
+    drawn = draw_maximizers(post, 1, rng, num_features=50)
+    active = np.array([[[x_star in (0.0, 1.0)]]])
+    outward = np.array([[[2.0 * x_star - 1.0]]]) * active
+    return Maximizers(
+        drawn.paths, np.array([[[x_star]]]), drawn.value, active, outward, np.full((1, 1, 1, 1), -1.0), drawn.converged
+    )
+
+
+@pytest.mark.parametrize("kernel", [SquaredExponential()])
+def test_variance_given_the_maximizer_against_rejection_sampling(rng, kernel):
+    """In one dimension, for the cells that hold most of p(x_star | D), interior and on a face.
+
+    v(x | x_star) at 41 points against the variance of the draws whose maximum is in the cell. EP and a Gaussian
+    comparison are approximations: the surfaces must correlate and agree in the mean within a quarter.
+    """
+    h = Hyperparameters([[0.25]], [1.0], [0.02])
+    X = np.array([[0.15], [0.4], [0.8]])
+    post = Posterior(kernel, h, X, np.array([0.3, -0.6, 0.5]))
+    grid = np.linspace(0.0, 1.0, 81)[:, None]
+    mean, covariance = (part[0] for part in post.joint(grid))
+    draws = joint_draws(mean, covariance, 400_000, rng)
+    cells = np.argmax(draws, axis=1)
+    counts = np.bincount(cells, minlength=81)
+    checked = [0, 80, int(np.argmax(counts[1:80])) + 1]
+    points = grid[::2]
+    for cell in checked:
+        members = draws[cells == cell][:, ::2].astype(float)
+        assert len(members) > 2000
+        drawn = fixed_maximizer(post, float(grid[cell, 0]), rng)
+        rivals = grid[[10, 30, 50, 70]]
+        functionals = Functionals(kernel, post.hyper, drawn.x, rivals)
+        conditioned = condition(post, post.alpha[:, None, :], functionals, constrain(drawn, 4))
+        p = conditioned.variances(points)
+        mine = (p.variance - p.reduction - conditioned.truncate(p).reduction)[0, 0]
+        truth = members.var(axis=0)
+        assert np.corrcoef(mine, truth)[0, 1] > 0.95
+        assert mine.mean() == pytest.approx(truth.mean(), rel=0.25)
+
+
+@BOTH
+def test_the_gradient_of_the_parts(rng, kernel):
+    """Pulling back unit derivatives gives the gradients of v(x), of the mean and of each entry of q."""
+    post = posterior(kernel, rng)
+    _, functionals, _, conditioned = prepared(post, rng, rivals=rng.random((1, 2)))
+    x = rng.random((1, 2))
+    p = conditioned.variances(x)
+    H, S = p.mean.shape[:2]
+    weights = (
+        rng.standard_normal((H, S, 1)),
+        rng.standard_normal((H, S, 1)),
+        rng.standard_normal((H, S, 1, functionals.length)),
+    )
+
+    def total(z):
+        at = conditioned.variances(z[None])
+        unshifted = at.mean - np.sum(at.q * conditioned.shift[:, :, None, :], axis=-1)
+        return np.sum(weights[0] * at.variance) + np.sum(weights[1] * unshifted) + np.sum(weights[2] * at.q)
+
+    from tests.oracles import differences
+
+    expected = differences.gradient(total, x[0], 1e-3)
+    np.testing.assert_allclose(conditioned.pull_back(x, p, *weights)[0], expected, rtol=1e-6, atol=1e-7)
+
+
+def test_constraints_of_free_active_and_discrete_coordinates(rng):
+    post = posterior(SquaredExponential(), rng, d=3, H=1)
+    drawn = draw_maximizers(post, 2, rng, num_features=50)
+    active = np.array([[[True, False, False], [False, False, False]]])
+    drawn = Maximizers(
+        drawn.paths, drawn.x, drawn.value, active, np.array([[[-1.0, 0, 0], [0, 0, 0]]]), drawn.hessian, drawn.converged
+    )
+    layout = jet_layout(3)
+    c = constrain(drawn, 1, discrete=np.array([False, False, True]))
+    # First path: coordinate 0 active, 1 free, 2 discrete. Second: 0 and 1 free.
+    np.testing.assert_array_equal(c.equal[0, 0, layout.gradient], [False, True, False])
+    np.testing.assert_array_equal(c.equal[0, 1, layout.gradient], [True, True, False])
+    np.testing.assert_array_equal(c.equal[0, 0, layout.off_diagonal], [False, False, False])
+    np.testing.assert_array_equal(c.equal[0, 1, layout.off_diagonal], [True, False, False])
+    assert c.equal_to[0, 1, layout.off_diagonal][0] == drawn.hessian[0, 1, 0, 1]
+    np.testing.assert_array_equal(c.imposed[0, 0], [False, True, True, False, True])
+    assert c.combination[0, 0, 1, 1] == -1.0  # at a lower bound the outward derivative is minus the first one
+    assert c.combination[0, 0, 2, 5] == -1.0  # the second derivative of the free coordinate must be negative
+    np.testing.assert_array_equal(c.combination[0, 0, 4, [0, layout.length]], [1.0, -1.0])
+    paper = constrain(drawn, 0, boundary="paper", best_value=2.0, best_noise_variance=np.array([0.25]))
+    assert paper.equal[..., layout.gradient].all()
+    assert paper.imposed.all()
+    np.testing.assert_array_equal(paper.target[0, 0], [2.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(paper.noise_variance[0, 0], [0.25, 0.0, 0.0, 0.0])
+
+
+def test_maximizers_are_those_of_their_paths(rng):
+    post = posterior(SquaredExponential(), rng)
+    drawn = draw_maximizers(post, 5, rng)
+    assert drawn.x.shape == (2, 5, 2)
+    np.testing.assert_allclose(drawn.paths(drawn.x[..., None, :])[..., 0], drawn.value, rtol=1e-8)
+    assert np.all(drawn.paths(rng.random((500, 2))) <= drawn.value[..., None] + 1e-9)
+    bend = drawn.paths.derivatives(drawn.x[..., None, :]).hessian[..., 0, :, :]
+    scale = post.hyper.lengthscales[:, None, :]
+    np.testing.assert_allclose(drawn.hessian, bend * scale[..., :, None] * scale[..., None, :], rtol=1e-10)
+    np.testing.assert_array_equal(np.abs(drawn.outward), drawn.active)
