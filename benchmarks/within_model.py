@@ -2,9 +2,10 @@
 
     python -m benchmarks.within_model [--functions 20] [--evaluations 30] [--jobs 2]
 
-Functions on [0, 1]^2 drawn from a GP (squared exponential, l^2 = 0.1, unit amplitude), noise variance 1e-6, three points to
-start with, the same for all methods. Every method recommends the maximizer of the posterior mean. Printed: the median over functions of
-the immediate regret max f - f(recommendation). Results go to benchmarks/results/within_model.json.
+Functions on [0, 1]^2 drawn from a GP (squared exponential, l^2 = 0.1, unit amplitude), noise variance 1e-6, three
+points to start with, the same for all methods. Every method recommends the maximizer of the posterior mean. Printed:
+the median over functions of the immediate regret max f - f(recommendation). Results go to
+benchmarks/results/within_model.json.
 """
 
 from __future__ import annotations
