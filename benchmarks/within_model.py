@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def main() -> None:
     print("median immediate regret after so many evaluations")
     print(f"{'method':12s}" + "".join(f"{step:>10d}" for step in shown))
     rows = []
-    with ProcessPoolExecutor(options.jobs) as pool:
+    # Fresh processes, so that the setting of one thread reaches their linear algebra.
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         for method in METHODS:
             count = options.functions
             curves = list(pool.map(run, [method] * count, range(count), [options.evaluations] * count))

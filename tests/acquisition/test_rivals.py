@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from xstar.acquisition import EI, ES, MES, LogEI, Thompson
+from xstar.acquisition import EI, ES, MES, PES, LogEI, Thompson
 from xstar.acquisition.es import maximum_probabilities
+from xstar.acquisition.mes import _information
 from xstar.gp import Hyperparameters, Posterior, SquaredExponential
 from xstar.search import BoxSearch, draw_candidates
 
@@ -109,6 +110,42 @@ def test_derivatives_of_the_probabilities(rng):
             normalized[likely, j], change[likely], atol=0.05 * np.abs(change[likely]).max() + 1e-3
         )
     assert np.linalg.eigvalsh(bend[0]).min() > -1e-9
+
+
+@pytest.mark.parametrize("d, n, noise", [(1, 12, 1e-3), (1, 4, 1e-5), (2, 30, 1e-3), (1, 4, 0.0)])
+def test_entropy_search_with_representers_that_depend_on_each_other(d, n, noise):
+    """Smooth functions and little noise: values at 30 representers are combinations of a few. p_max must stay right."""
+    X = np.random.default_rng(3).random((n, d))
+    post = Posterior(SquaredExponential(), Hyperparameters(np.full(d, 0.4), 1.0, noise), X, np.sin(5.0 * X[:, 0]))
+    score = ES(30).prepare(post, np.random.default_rng(0))
+    mean, covariance = post.joint(score.representers)
+    draws = np.random.default_rng(2).multivariate_normal(mean, covariance, size=200_000, method="eigh")
+    frequency = np.bincount(np.argmax(draws, axis=1), minlength=30) / len(draws)
+    np.testing.assert_allclose(np.exp(score.log_p[0]), frequency, atol=0.08)
+    values = score(np.random.default_rng(1).random((50, d)))
+    assert np.isfinite(values).all()
+    assert values.min() > -0.05
+
+
+def test_max_value_entropy_far_in_the_tail():
+    """For g << 0 the information is log(-g) + log(2 pi) / 2 - 1/2 up to 1 / g^2."""
+    g = np.array([-1e2, -1e4, -1e6, -1e8])
+    expected = np.log(-g) + 0.5 * np.log(2.0 * np.pi) - 0.5
+    np.testing.assert_allclose(_information(g), expected, rtol=1e-3)
+    np.testing.assert_allclose(_information(g[1:]), expected[1:], rtol=1e-7)
+
+
+@pytest.mark.parametrize("acquisition", [EI(), LogEI(), MES(20), PES(20), ES(20)], ids=lambda a: type(a).__name__)
+def test_a_pending_point_is_not_asked_for_again(acquisition):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.random((4, 2))
+        post = Posterior(SquaredExponential(), Hyperparameters([0.4, 0.4], 1.0, 1e-2), X, np.sin(5.0 * X[:, 0]))
+        candidates = rng.random((400, 2))
+        first = candidates[[int(np.argmax(acquisition.prepare(post, np.random.default_rng(seed))(candidates)))]]
+        later = acquisition.prepare(post, np.random.default_rng(seed), pending=first)(candidates)
+        second = candidates[int(np.argmax(later))]
+        assert np.abs(second - first[0]).max() > 0.05
 
 
 def test_entropy_search_expects_nothing_at_a_known_point(rng):

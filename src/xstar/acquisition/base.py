@@ -11,6 +11,7 @@ are not known yet.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from xstar.gp.observations import check_points
+from xstar.gp.paths import Paths
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, HostArray, in_chunks
+from xstar.numerics.arrays import Array, HostArray, in_chunks, move, namespace, zeros
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance
+from xstar.numerics.linalg import solve_cholesky
 
 
 class Acquisition(ABC):
@@ -87,6 +90,30 @@ class Score(ABC):
     @abstractmethod
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         """Scores and gradients at checked points."""
+
+
+def share_out(num_samples: int, post: Posterior) -> int:
+    """How many paths each hyperparameter sample gets, so that together they are at least `num_samples`."""
+    return math.ceil(num_samples / int(post.batch_shape[0]))
+
+
+def condition_on_pending(
+    post: Posterior, paths: Paths, pending: Array | None, rng: np.random.Generator
+) -> tuple[Posterior, Array]:
+    """The posterior with pending points as data, and K^{-1} of each path's targets, shape (H, 1 or S, n).
+
+    A path's targets are the data and its own noisy values at the pending points. (The values in the returned
+    posterior's data are not used by anyone.)
+    """
+    if pending is None:
+        return post, post.alpha[:, None, :]
+    xp = namespace(pending)
+    values = paths(pending)
+    noise = post.hyper.noise[:, None, None] * move(rng.standard_normal(tuple(values.shape)), values)
+    longer = post.extend(pending, zeros((int(pending.shape[0]),), pending))
+    data = xp.broadcast_to(post.data.y, (*values.shape[:-1], post.data.count))
+    targets = xp.concat([data, values + noise], axis=-1)
+    return longer, xp.linalg.matrix_transpose(solve_cholesky(longer.factor, xp.linalg.matrix_transpose(targets)))
 
 
 def fantasize(post: Posterior, pending: Array | None) -> Posterior:

@@ -24,13 +24,16 @@ from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.acquisition.improvement import ImprovementScore
 from xstar.entropy.ep import expectation_propagation
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, identity, move, namespace, solve_lower, to_numpy, zeros
+from xstar.numerics.arrays import Array, add_diagonal, identity, move, namespace, solve_lower, to_numpy, zeros
 from xstar.numerics.checks import integer
 from xstar.numerics.designs import sobol
 from xstar.numerics.linalg import safe_cholesky
 
 CANDIDATES = 2048
 INNOVATIONS = 20
+SAME = 1e-7
+NUGGET = 1e-5
+LEAST_VARIANCE = 1e-13
 STEP = 1e-5
 
 
@@ -46,7 +49,7 @@ class ES(Acquisition):
     def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
         later = fantasize(post, pending)
         candidates = move(sobol(CANDIDATES, post.dimension, rng), post.data.X)
-        log_weight = to_numpy(ImprovementScore(post, later, logarithm=True)(candidates))
+        log_weight = to_numpy(ImprovementScore(later, logarithm=True)(candidates))
         # The largest of log weight + Gumbel noise are a draw without replacement, in proportion to the weights.
         picked = np.argsort(-(log_weight + rng.gumbel(size=CANDIDATES)), kind="stable")[: self.num_representers]
         representers = move(to_numpy(candidates)[picked], post.data.X)
@@ -60,7 +63,10 @@ class ESScore(Score):
         xp = namespace(representers)
         self.post, self.representers, self.log_density = post, representers, log_density
         mean, covariance = post.joint(representers)
-        beliefs = maximum_probabilities(mean, covariance)
+        # Close representers have values that are combinations of each other; noise of their own keeps EP sound.
+        nugget = NUGGET * xp.mean(xp.linalg.diagonal(covariance), axis=-1, keepdims=True)
+        noisy = add_diagonal(covariance, xp.broadcast_to(nugget, mean.shape))
+        beliefs = maximum_probabilities(mean, noisy)
         self.log_p, self.slope, self.bend = beliefs[:3]
         self.whitened = post.whiten(post.kernel.covariance(post.hyper, post.data.X, representers))
         nodes, weights = np.polynomial.hermite_e.hermegauss(INNOVATIONS)
@@ -80,7 +86,8 @@ class ESScore(Score):
         cross = kernel.covariance(hyper, X, self.representers)
         cross = cross - xp.matmul(xp.linalg.matrix_transpose(whitened), self.whitened)
         variance = xp.clip(hyper.variance[:, None] - xp.sum(whitened * whitened, axis=-2), min=0.0)
-        a = cross / xp.sqrt(variance + hyper.noise_variance[:, None])[..., None]
+        least = LEAST_VARIANCE * hyper.variance[:, None]
+        a = cross / xp.sqrt(xp.maximum(variance + hyper.noise_variance[:, None], least))[..., None]
         b = xp.matmul(a, xp.linalg.matrix_transpose(self.slope))
         c = xp.sum(xp.matmul(a[:, None, :, :], self.bend) * a[:, None, :, :], axis=-1)
         b, c = b[..., None], xp.linalg.matrix_transpose(c)[..., None]
@@ -118,7 +125,8 @@ def maximum_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array,
     V0 = xp.matmul(xp.matmul(pairs, covariance[:, None, :, :]), transposed)
     nothing = zeros((H, N, N - 1), mean)
     scale = xp.max(xp.linalg.diagonal(covariance), axis=-1)[:, None, None]
-    imposed = xp.linalg.diagonal(V0) > 1e-10 * scale
+    # Values that differ by rounding alone are not ordered.
+    imposed = xp.linalg.diagonal(V0) > SAME * scale
     sites = expectation_propagation(m0, V0, nothing, nothing, imposed, tolerance=1e-4, max_sweeps=50)
     r = sites.shift - sites.precision * sites.mean
     root = xp.sqrt(sites.precision)

@@ -1,4 +1,4 @@
-"""Expected improvement over the best posterior mean at the data, and its logarithm.
+"""Expected improvement over the best posterior mean at the data (pending points included), and its logarithm.
 
 With z = (mean - best) / sd, EI = sd (phi(z) + z Phi(z)) = sd Phi(z) (hazard(z) + z): a product of positive terms, so
 its logarithm is exact over hundreds of decades, which is what makes it easy to maximize [AEDBB23] Ament et al.,
@@ -26,7 +26,7 @@ class EI(Acquisition):
     """Expected improvement, averaged over hyperparameter samples."""
 
     def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
-        return ImprovementScore(post, fantasize(post, pending), logarithm=False)
+        return ImprovementScore(fantasize(post, pending), logarithm=False)
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class LogEI(Acquisition):
     """The logarithm of expected improvement: the same ranking, without underflow far from the best."""
 
     def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
-        return ImprovementScore(post, fantasize(post, pending), logarithm=True)
+        return ImprovementScore(fantasize(post, pending), logarithm=True)
 
 
 class ImprovementScore(Score):
     """EI or its logarithm."""
 
-    def __init__(self, data: Posterior, post: Posterior, *, logarithm: bool) -> None:
+    def __init__(self, post: Posterior, *, logarithm: bool) -> None:
         xp = namespace(post.factor)
         (H,) = post.batch_shape
         self.post, self.logarithm = post, logarithm
         # Without data there is nothing to improve on but the prior mean.
-        none = data.data.count == 0
-        best = xp.zeros_like(post.hyper.amplitude) if none else xp.max(data.predict(data.data.X)[0], axis=-1)
+        none = post.data.count == 0
+        best = xp.zeros_like(post.hyper.amplitude) if none else xp.max(post.predict(post.data.X)[0], axis=-1)
         self.best = best
         super().__init__(post.data.X, H * (2 + post.data.count), {"best": [float(value) for value in best]})
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xstar.acquisition.base import Acquisition, Score, fantasize
+from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
 from xstar.acquisition.improvement import LEAST_SD
 from xstar.entropy.maximizers import draw_maximizers
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, namespace
 from xstar.numerics.checks import integer
-from xstar.numerics.normal import hazard, log_ndtr, truncated_moments
+from xstar.numerics.normal import log_ndtr, log_ndtr_tail, truncated_moments
 
 
 @dataclass(frozen=True)
 class MES(Acquisition):
-    """Max-value entropy search with `num_samples` maximum values, shared out among hyperparameter samples."""
+    """Max-value entropy search with at least `num_samples` maximum values, as many for each hyperparameter sample."""
 
     num_samples: int = 50
     num_features: int = 512
@@ -31,42 +31,49 @@ class MES(Acquisition):
         integer(self.num_features, "num_features", 1)
 
     def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
-        S = max(1, round(self.num_samples / post.batch_shape[0]))
-        drawn = draw_maximizers(post, S, rng, num_features=self.num_features)
-        return MESScore(fantasize(post, pending), drawn.value)
+        drawn = draw_maximizers(post, share_out(self.num_samples, post), rng, num_features=self.num_features)
+        return MESScore(*condition_on_pending(post, drawn.paths, pending, rng), drawn.value)
 
 
 class MESScore(Score):
     """The information in nats."""
 
-    def __init__(self, post: Posterior, maxima: Array) -> None:
-        self.post, self.maxima = post, maxima
+    def __init__(self, post: Posterior, alpha: Array, maxima: Array) -> None:
+        self.post, self.alpha, self.maxima = post, alpha, maxima
         H, S = maxima.shape
-        super().__init__(post.data.X, H * (S + 2 + post.data.count), {"samples": H * S})
+        super().__init__(post.data.X, H * (2 * S + 2 + post.data.count), {"samples": H * S})
 
     def _value(self, X: Array) -> Array:
         xp = namespace(X)
-        mean, variance = self.post.predict(X)
-        g = self._gap(mean, self._sd(variance))
-        return xp.mean(0.5 * g * hazard(g) - log_ndtr(g), axis=(0, 1))
+        cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
+        g, _ = self._gap(xp.matmul(cross[:, None, :, :], self.alpha[..., None])[..., 0], self.post.predict(X)[1])
+        return xp.mean(_information(g), axis=(0, 1))
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         xp = namespace(X)
-        mean, variance, mean_slope, variance_slope = self.post.predict_gradient(X)
-        sd = self._sd(variance)
-        g = self._gap(mean, sd)
+        cross, slopes = self.post.kernel.covariance_and_gradient(self.post.hyper, X, self.post.data.X)
+        _, variance, _, variance_slope = self.post.predict_gradient(X)
+        g, sd = self._gap(xp.matmul(cross[:, None, :, :], self.alpha[..., None])[..., 0], variance)
         moments = truncated_moments(g)
-        value = xp.mean(0.5 * g * moments.mean - log_ndtr(g), axis=(0, 1))
-        by_gap = -0.5 * moments.mean * (1.0 + g * moments.excess) / (g.shape[0] * g.shape[1])
-        sd_slope = 0.5 * variance_slope / sd[..., None]
-        by_mean = -xp.sum(by_gap, axis=1) / sd
+        # 1 + g (hazard + g) = variance + excess^2, without the cancellation.
+        by_gap = -0.5 * moments.mean * (moments.variance + moments.excess**2) / (g.shape[0] * g.shape[1])
+        by_mean = -by_gap / sd[:, None, :]
+        through_mean = xp.sum(by_mean[..., None] * self.alpha[..., None, :], axis=1)
         by_sd = -xp.sum(by_gap * g, axis=1) / sd
-        return value, xp.sum(by_mean[..., None] * mean_slope + by_sd[..., None] * sd_slope, axis=0)
+        gradient = xp.sum(xp.matmul(through_mean[..., None, :], slopes)[..., 0, :], axis=0)
+        gradient = gradient + xp.sum((0.5 * by_sd / sd)[..., None] * variance_slope, axis=0)
+        return xp.mean(_information(g), axis=(0, 1)), gradient
 
-    def _gap(self, mean: Array, sd: Array) -> Array:
-        """g, shape (H, S, m)."""
-        return (self.maxima[..., None] - mean[:, None, :]) / sd[:, None, :]
-
-    def _sd(self, variance: Array) -> Array:
+    def _gap(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """g (H, S, m) and sd (H, m)."""
         xp = namespace(variance)
-        return xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[:, None]) ** 2))
+        sd = xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[:, None]) ** 2))
+        return (self.maxima[..., None] - mean) / sd[:, None, :], sd
+
+
+def _information(g: Array) -> Array:
+    """g hazard(g) / 2 - log Phi(g); left of zero g (hazard(g) + g) / 2 - (log Phi(g) + g^2 / 2), where g^2 cancels."""
+    xp = namespace(g)
+    moments = truncated_moments(g)
+    left = 0.5 * g * moments.excess - log_ndtr_tail(g)
+    return xp.where(g > 0.0, 0.5 * g * moments.mean - log_ndtr(g), left)

@@ -12,26 +12,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xstar.acquisition.base import Acquisition, Score
+from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
 from xstar.entropy.conditioned import Conditioned, Prediction, Truncation, condition
 from xstar.entropy.constraints import constrain
 from xstar.entropy.functionals import Functionals
 from xstar.entropy.maximizers import Maximizers, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy, zeros
+from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.checks import integer
-from xstar.numerics.linalg import solve_cholesky
 
 
 @dataclass(frozen=True)
 class PES(Acquisition):
-    """Predictive Entropy Search with `num_samples` draws of the maximizer, shared out among hyperparameter samples.
+    """Predictive Entropy Search with at least `num_samples` draws of x_star, as many for each hyperparameter sample.
 
     `boundary`: "aware" lets a maximum on a face of the cube have a slope, "paper" takes all maxima as stationary.
     `incumbent`: "latent" compares f(x_star) with latent values at the best data and at `num_rivals` other maximizers,
     "paper" with the largest observation. `paths`: "exact" or the paper's "weights". "paper", "paper" and "weights"
-    together are the algorithm of 2014. `discrete` flags coordinates without derivatives.
+    together are the algorithm of 2014 (there are no rivals then; the smallest spread of its kappa rule, 1e-10, is taken
+    relative to the prior variance). `discrete` flags coordinates without derivatives.
+
+    Samples that come out not finite, or whose EP did not settle, are dropped and counted in the diagnostics; if all
+    are, the score is zero everywhere.
     """
 
     num_samples: int = 50
@@ -59,18 +62,19 @@ class PES(Acquisition):
     def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
         if self.discrete is not None and len(self.discrete) != post.dimension:
             raise SettingsError(f"discrete has {len(self.discrete)} flags for {post.dimension} coordinates.")
-        S = max(1, round(self.num_samples / post.batch_shape[0]))
-        drawn = draw_maximizers(post, S, rng, num_features=self.num_features, kind=self.paths)
+        drawn = draw_maximizers(
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths
+        )
         rivals = self._rivals(post, drawn, rng)
         functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals)
         paper = self.incumbent == "paper" and post.data.count > 0
         constraints = constrain(
             drawn, int(rivals.shape[0]), boundary=self.boundary,
             best_value=float(to_numpy(post.data.y).max()) if paper else None,
-            best_noise_variance=post.hyper.noise_variance if paper else None,
+            best_noise_variance=_noise_of_best(post) if paper else None,
             discrete=None if self.discrete is None else np.asarray(self.discrete),
         )  # fmt: skip
-        post, alpha = _with_pending(post, drawn, pending)
+        post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
         return PESScore(condition(post, alpha, functionals, constraints), drawn)
 
     def _rivals(self, post: Posterior, drawn: Maximizers, rng: np.random.Generator) -> Array:
@@ -84,6 +88,12 @@ class PES(Acquisition):
         others = to_numpy(drawn.x).reshape(-1, post.dimension)
         parts.append(_apart(others[rng.permutation(len(others))], self.num_rivals))
         return move(np.concatenate(parts), post.data.X)
+
+
+def _noise_of_best(post: Posterior) -> Array:
+    """The noise variance of the largest observation, shape (H,)."""
+    best = int(np.argmax(to_numpy(post.data.y)))
+    return post.data.noise_variance(post.hyper.noise_variance)[:, best]
 
 
 BEST_DATA = 3
@@ -102,19 +112,6 @@ def _apart(points: HostArray, count: int) -> HostArray:
     return np.asarray(chosen).reshape(len(chosen), points.shape[1])
 
 
-def _with_pending(post: Posterior, drawn: Maximizers, pending: Array | None) -> tuple[Posterior, Array]:
-    """The posterior with pending points as data, and K^{-1} of each path's targets: its own values there."""
-    if pending is None:
-        return post, post.alpha[:, None, :]
-    xp = namespace(pending)
-    values = drawn.paths(pending)
-    longer = post.extend(pending, zeros((int(pending.shape[0]),), pending))
-    data = xp.broadcast_to(post.data.y, (*values.shape[:-1], post.data.count))
-    targets = xp.concat([data, values], axis=-1)
-    alpha = solve_cholesky(longer.factor, xp.linalg.matrix_transpose(targets))
-    return longer, xp.linalg.matrix_transpose(alpha)
-
-
 class PESScore(Score):
     """The information in nats, averaged over all samples that came out finite."""
 
@@ -127,7 +124,7 @@ class PESScore(Score):
             conditioned.best_mean,
             conditioned.best_variance,
         )
-        finite = ~zeros(tuple(drawn.value.shape), drawn.value, boolean=True)
+        finite = conditioned.sites.residual <= UNSETTLED
         for part in parts:
             finite = finite & xp.all(xp.isfinite(part), axis=tuple(range(2, part.ndim)))
         kept = int(xp.sum(xp.astype(finite, xp.int64)))
@@ -147,6 +144,7 @@ class PESScore(Score):
                 "dropped": samples - kept,
                 "ep_sweeps": conditioned.sites.sweeps,
                 "ep_residual": float(xp.max(conditioned.sites.residual)),
+                "unconverged_paths": int(xp.sum(xp.astype(~drawn.converged, xp.int64))),
                 "active_bounds": float(xp.mean(xp.astype(drawn.active, drawn.x.dtype))),
                 "jitter": max(float(xp.max(conditioned.jitter)), float(np.max(to_numpy(post.jitter), initial=0.0))),
             },
@@ -175,11 +173,14 @@ class PESScore(Score):
         """The score, and the derivatives of its summands in v(x) and in the total reduction."""
         xp = namespace(p.mean)
         noise_variance = self.conditioned.post.hyper.noise_variance[:, None, None]
-        total = xp.minimum(p.reduction + cut.reduction, p.variance * (1.0 - SURE))
-        before = xp.maximum(p.variance + noise_variance, TINY)
+        certain = LEAST_VARIANCE * self.conditioned.post.hyper.variance[:, None, None]
+        most = p.variance * (1.0 - SURE)
+        total = xp.minimum(p.reduction + cut.reduction, most)
+        known = p.variance + noise_variance <= certain
+        before = xp.where(known, certain, p.variance + noise_variance)
         after = before - total
         value = xp.sum(self._weight * -0.5 * xp.log1p(-total / before), axis=(0, 1))
-        by_total = self._weight * 0.5 / after
+        by_total = xp.where(known | (p.reduction + cut.reduction > most), 0.0, self._weight * 0.5 / after)
         return _Information(value, by_total, -by_total * total / before)
 
 
@@ -194,4 +195,7 @@ class _Information(NamedTuple):
 
 SURE = 1e-12
 """No sample is taken to leave less than this share of the variance."""
-TINY = 1e-300
+LEAST_VARIANCE = 1e-13
+"""A prediction with less variance than this share of the prior's, noise included, is as good as known."""
+UNSETTLED = 1e-2
+"""A sample whose EP still moved by this much in its last sweep is not used."""

@@ -27,6 +27,14 @@ NO_VARIANCE = 1e-12
 """An entry whose variance has fallen to this share of its prior one is as good as known: its site stays as it is."""
 
 
+SUREST = 1e12
+"""No site is made more precise than this, in units of the prior variance."""
+ROUNDING = 1e-9
+"""Added to the prior variances, in their own units, so that entries that are combinations of each other stay apart."""
+UNDAMPED = 10
+"""After so many sweeps sites go only half of the way: far in the tails, correlated sites can chase each other."""
+
+
 class Sites(NamedTuple):
     """A Gaussian approximation of the constraints, entry by entry, and of what follows."""
 
@@ -64,7 +72,7 @@ def expectation_propagation(
     usable = imposed & (variance > 0.0)
     unit = xp.sqrt(xp.where(variance > 0.0, variance, 1.0))
     prior_mean, target, noise_variance = mean / unit, target / unit, noise_variance / (unit * unit)
-    prior = covariance / (unit[..., :, None] * unit[..., None, :])
+    prior = covariance / (unit[..., :, None] * unit[..., None, :]) + ROUNDING * identity(K, mean)
     precision, shift = xp.zeros_like(prior_mean), xp.zeros_like(prior_mean)
     m, V, log_scales = prior_mean, prior, xp.zeros_like(prior_mean)
     residual, sweep = zeros(mean.shape[:-1], mean), 0
@@ -74,7 +82,7 @@ def expectation_propagation(
         for k in range(K):
             now = _site(
                 m[..., k], V[..., k, k], precision[..., k], shift[..., k],
-                target[..., k], noise_variance[..., k], usable[..., k],
+                target[..., k], noise_variance[..., k], usable[..., k], 1.0 if sweep <= UNDAMPED else 0.5,
             )  # fmt: skip
             m, V = _update(m, V, k, now.precision - precision[..., k], now.shift - shift[..., k])
             precision, shift = _set(precision, k, now.precision), _set(shift, k, now.shift)
@@ -110,9 +118,9 @@ class _Site(NamedTuple):
 
 
 def _site(
-    m: Array, v: Array, precision: Array, shift: Array, target: Array, noise_variance: Array, usable: Array
+    m: Array, v: Array, precision: Array, shift: Array, target: Array, noise_variance: Array, usable: Array, step: float
 ) -> _Site:
-    """The new site of one entry, from its marginal and its old site."""
+    """The new site of one entry, from its marginal and its old site; a `step` below 1 goes only part of the way."""
     xp = namespace(m)
     share = 1.0 - precision * v
     alive = usable & (v > NO_VARIANCE) & (share > NO_VARIANCE)
@@ -127,6 +135,9 @@ def _site(
     remaining = (noise_variance + cavity_v * moments.variance) / total
     new_precision = beta / remaining
     new_shift = new_precision * cavity_m + beta * scale / (moments.excess * remaining)
+    alive = alive & xp.isfinite(new_precision) & xp.isfinite(new_shift) & (new_precision < SUREST)
+    new_precision = xp.where(alive, precision + step * (new_precision - precision), 0.0)
+    new_shift = xp.where(alive, shift + step * (new_shift - shift), 0.0)
     grown = 1.0 + new_precision * cavity_v
     exponent = (cavity_m + cavity_v * new_shift) ** 2 / (cavity_v * grown) - cavity_m**2 / cavity_v
     log_scale = log_ndtr(a) + 0.5 * xp.log(grown) - 0.5 * exponent

@@ -40,6 +40,12 @@ def log_ndtr(a: Array) -> Array:
     return xp.where(a > 0, right, left)
 
 
+def log_ndtr_tail(a: Array) -> Array:
+    """log Phi(a) + a^2 / 2 for a <= 0: what is left of the log-cdf without its leading term."""
+    xp = namespace(a)
+    return xp.log(0.5 * erfcx(_SQRT_HALF * xp.abs(xp.minimum(a, 0.0))))
+
+
 def hazard(a: Array) -> Array:
     """phi(a) / Phi(a), from about -a far left to zero far right."""
     xp = namespace(a)
