@@ -106,9 +106,10 @@ def zoomed_truth(post: Posterior, setting: Setting, draws: int, seed: int) -> di
 def compare(score: Any, truth: Any) -> dict[str, float]:
     """One method on one data set and grid."""
     best = truth.gain[int(np.argmax(score))]
+    flat = np.ptp(score) == 0.0  # a surface without shape correlates with nothing
     return {
-        "pearson": float(np.corrcoef(score, truth.gain)[0, 1]),
-        "spearman": float(spearmanr(score, truth.gain).statistic),
+        "pearson": 0.0 if flat else float(np.corrcoef(score, truth.gain)[0, 1]),
+        "spearman": 0.0 if flat else float(spearmanr(score, truth.gain).statistic),
         "attained": float(best / truth.gain.max()),
     }
 
