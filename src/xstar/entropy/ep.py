@@ -31,7 +31,7 @@ SUREST = 1e12
 """No site is made more precise than this, in units of the prior variance."""
 ROUNDING = 1e-9
 """Added to the prior variances, in their own units, so that entries that are combinations of each other stay apart."""
-UNDAMPED = 10
+UNDAMPED = 24
 """After so many sweeps sites go only half of the way: far in the tails, correlated sites can chase each other."""
 
 
