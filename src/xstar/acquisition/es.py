@@ -30,11 +30,17 @@ from xstar.numerics.designs import sobol
 from xstar.numerics.linalg import safe_cholesky
 
 CANDIDATES = 2048
+"""Sobol points among which the representers are drawn."""
 INNOVATIONS = 20
+"""Gauss-Hermite nodes for the outcome of an observation."""
 SAME = 1e-7
+"""Values whose difference has less variance than this share of the largest are not ordered."""
 NUGGET = 1e-5
+"""Variance of the representers' own noise, as a share of their mean variance."""
 LEAST_VARIANCE = 1e-13
+"""A prediction with less variance than this share of the prior's, noise included, is as good as known."""
 STEP = 1e-5
+"""Of the difference quotients."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def _apart(points: HostArray, count: int) -> HostArray:
 
 
 class PESScore(Score):
-    """The information in nats, averaged over all samples that came out finite."""
+    """The information in nats, averaged over the samples that are not dropped."""
 
     def __init__(self, conditioned: Conditioned, drawn: Maximizers) -> None:
         xp = namespace(drawn.x)

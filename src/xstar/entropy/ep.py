@@ -2,8 +2,8 @@
 
     p(z) ~ N(z | m0, V0) prod_k Phi((z_k - t_k) / tau_k),    a step function where tau_k = 0
 
-Every factor is log-concave, so site precisions are never negative and nothing needs damping. Sites are stored as
-precision and precision times mean, so "no site" is an exact zero. With cavity mean m and variance v,
+Every factor is log-concave, so site precisions are never negative and positive definiteness needs no damping. Sites
+are stored as precision and precision times mean, so "no site" is an exact zero. With cavity mean m and variance v,
 a = (m - t) / sqrt(v + tau^2), r = phi(a) / Phi(a) and beta = r (r + a) / (v + tau^2), the site has precision
 beta / (1 - beta v) and mean m + sqrt(v + tau^2) / (r + a) [HHG14, appendix B.2; the print has Z for log Z, loses a
 square in the variance and has the sign of kappa wrong].
