@@ -17,5 +17,25 @@ class SettingsError(XstarError, ValueError):
     """A setting (a hyperparameter, a prior, a number of samples) outside its range."""
 
 
+class SpaceError(XstarError, ValueError):
+    """A search space that makes no sense, or parameters that do not belong to it."""
+
+
+class TrialError(XstarError, ValueError):
+    """A trial that is not there, or not in a state for what was asked."""
+
+
+class FileError(XstarError, ValueError):
+    """A file that cannot be read as what it should be."""
+
+
+class SpaceExhausted(XstarError, RuntimeError):
+    """Every point of a finite space has been evaluated, and evaluating one again would tell nothing new."""
+
+
 class NumericalError(XstarError, ArithmeticError):
     """A computation that stayed impossible after every repair that the library knows."""
+
+
+class DegradedWarning(UserWarning):
+    """A suggestion was made by a simpler method than asked for; the trial's diagnostics say why."""

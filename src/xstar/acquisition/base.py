@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from xstar.errors import SettingsError
 from xstar.gp.observations import check_points
 from xstar.gp.paths import Paths
 from xstar.gp.posterior import Posterior
@@ -25,22 +26,31 @@ from xstar.numerics.arrays import Array, HostArray, in_chunks, move, namespace, 
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance
 from xstar.numerics.linalg import solve_cholesky
+from xstar.search.domain import Domain, cube
 
 
 class Acquisition(ABC):
     """A way to value the next evaluation."""
 
-    def prepare(self, post: Posterior, rng: np.random.Generator, pending: Any = None) -> Score:
-        """Everything that does not depend on x, for one data set and H >= 1 hyperparameter samples."""
+    def prepare(
+        self, post: Posterior, rng: np.random.Generator, pending: Any = None, domain: Domain | None = None
+    ) -> Score:
+        """Everything that does not depend on x, for one data set and H >= 1 hyperparameter samples.
+
+        `pending` (k, d) are points under way; `domain` says which points are legal (default: the whole cube).
+        """
         instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
         generator(rng)
         if pending is not None:
             pending = check_points(pending, "pending", like=post.data.X, dimension=post.dimension, table=True)
             pending = None if pending.shape[0] == 0 else pending
-        return self._prepare(post.joined(), rng, pending)
+        domain = cube(post.dimension) if domain is None else domain
+        if domain.dimension != post.dimension:
+            raise SettingsError(f"domain has {domain.dimension} columns for {post.dimension} coordinates.")
+        return self._prepare(post.joined(), rng, pending, domain)
 
     @abstractmethod
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
         """The same for a posterior with exactly one leading axis, H."""
 
 
@@ -48,6 +58,8 @@ class Score(ABC):
     """An acquisition function, ready to be evaluated."""
 
     num_problems: int = 1
+    additive: bool = False
+    """Whether a factor of what an evaluation is worth is a summand of the score: it is a logarithm, or a value."""
 
     def __init__(self, like: Array, elements_per_point: int, diagnostics: Mapping[str, Any]) -> None:
         self._like = like
@@ -74,6 +86,10 @@ class Score(ABC):
     def screen(self, X: Any, /) -> Array:
         """Scores at points (n, d), shape (1, n)."""
         return self(X)[None, :]
+
+    def value(self, x: Array, problems: HostArray, /) -> Array:
+        """Scores at points (1, q, d), shape (1, q)."""
+        return self(x[0, ...])[None, :]
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
         """Scores and gradients at points (1, q, d)."""

@@ -14,8 +14,10 @@ import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, namespace
+from xstar.numerics.arrays import Array, namespace, take_rows
 from xstar.numerics.normal import log_ndtr, truncated_moments
+from xstar.search.candidates import inside_cube
+from xstar.search.domain import Domain
 
 LEAST_SD = 1e-10
 """The predicted standard deviation is not taken below this share of the amplitude."""
@@ -25,7 +27,7 @@ LEAST_SD = 1e-10
 class EI(Acquisition):
     """Expected improvement, averaged over hyperparameter samples."""
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=False)
 
 
@@ -33,7 +35,7 @@ class EI(Acquisition):
 class LogEI(Acquisition):
     """The logarithm of expected improvement: the same ranking, without underflow far from the best."""
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=True)
 
 
@@ -43,10 +45,11 @@ class ImprovementScore(Score):
     def __init__(self, post: Posterior, *, logarithm: bool) -> None:
         xp = namespace(post.factor)
         (H,) = post.batch_shape
-        self.post, self.logarithm = post, logarithm
+        self.post, self.logarithm, self.additive = post, logarithm, logarithm
         # Without data there is nothing to improve on but the prior mean.
-        none = post.data.count == 0
-        best = xp.zeros_like(post.hyper.amplitude) if none else xp.max(post.predict(post.data.X)[0], axis=-1)
+        inside = take_rows(post.data.X, np.flatnonzero(inside_cube(post.data.X)))
+        none = inside.shape[0] == 0
+        best = xp.zeros_like(post.hyper.amplitude) if none else xp.max(post.predict(inside)[0], axis=-1)
         self.best = best
         super().__init__(post.data.X, H * (2 + post.data.count), {"best": [float(value) for value in best]})
 
@@ -66,6 +69,15 @@ class ImprovementScore(Score):
         slope = (sd_slope + (mean_slope - z[..., None] * sd_slope) / excess[..., None]) / sd[..., None]
         share = xp.exp(each - value) / each.shape[0] if self.logarithm else xp.exp(each) / each.shape[0]
         return value, xp.sum(share[..., None] * slope, axis=0)
+
+    def exploration(self, X: Array) -> Array:
+        """The share of EI at points (n, d) that comes from not knowing: sd phi(z) / EI, 1 where the mean is no better."""
+        xp = namespace(X)
+        mean, variance = self.post.predict(X)
+        sd = self._sd(variance)
+        known = xp.mean((mean - self.best[:, None]) * xp.exp(log_ndtr((mean - self.best[:, None]) / sd)), axis=0)
+        total = xp.mean(xp.exp(self._log_improvement(mean, sd)), axis=0)
+        return 1.0 - xp.clip(known / xp.where(total > 0.0, total, 1.0), min=0.0, max=1.0)
 
     def _sd(self, variance: Array) -> Array:
         xp = namespace(variance)

@@ -17,6 +17,7 @@ from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, namespace
 from xstar.numerics.checks import integer
 from xstar.numerics.normal import log_ndtr, log_ndtr_tail, truncated_moments
+from xstar.search.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,10 @@ class MES(Acquisition):
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
-        drawn = draw_maximizers(post, share_out(self.num_samples, post), rng, num_features=self.num_features)
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+        drawn = draw_maximizers(
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, domain=domain
+        )
         return MESScore(*condition_on_pending(post, drawn.paths, pending, rng), drawn.value)
 
 

@@ -16,11 +16,13 @@ from xstar.acquisition.base import Acquisition, Score, condition_on_pending, sha
 from xstar.entropy.conditioned import Conditioned, Prediction, Truncation, condition
 from xstar.entropy.constraints import constrain
 from xstar.entropy.functionals import Functionals
-from xstar.entropy.maximizers import Maximizers, draw_maximizers
+from xstar.entropy.maximizers import Maximizers, best_data, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.checks import integer
+from xstar.search.candidates import inside_cube
+from xstar.search.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class PES(Acquisition):
     `incumbent`: "latent" compares f(x_star) with latent values at the best data and at `num_rivals` other maximizers,
     "paper" with the largest observation. `paths`: "exact" or the paper's "weights". "paper", "paper" and "weights"
     together are the algorithm of 2014 (there are no rivals then; the smallest spread of its kappa rule, 1e-10, is taken
-    relative to the prior variance). `discrete` flags coordinates without derivatives.
+    relative to the prior variance).
 
     Samples that come out not finite, or whose EP did not settle, are dropped and counted in the diagnostics; if all
     are, the score is zero everywhere.
@@ -43,7 +45,6 @@ class PES(Acquisition):
     incumbent: str = "latent"
     paths: str = "exact"
     num_rivals: int = 10
-    discrete: tuple[bool, ...] | None = None
 
     def __post_init__(self) -> None:
         integer(self.num_samples, "num_samples", 1)
@@ -59,20 +60,19 @@ class PES(Acquisition):
                     f'{name} must be "{allowed[0]}" or "{allowed[1]}"; received {getattr(self, name)!r}.'
                 )
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
-        if self.discrete is not None and len(self.discrete) != post.dimension:
-            raise SettingsError(f"discrete has {len(self.discrete)} flags for {post.dimension} coordinates.")
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
         drawn = draw_maximizers(
-            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths, domain=domain
         )
         rivals = self._rivals(post, drawn, rng)
         functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals)
-        paper = self.incumbent == "paper" and post.data.count > 0
+        inside = np.flatnonzero(inside_cube(post.data.X))
+        paper = self.incumbent == "paper" and len(inside) > 0
         constraints = constrain(
             drawn, int(rivals.shape[0]), boundary=self.boundary,
-            best_value=float(to_numpy(post.data.y).max()) if paper else None,
-            best_noise_variance=_noise_of_best(post) if paper else None,
-            discrete=None if self.discrete is None else np.asarray(self.discrete),
+            best_value=float(to_numpy(post.data.y)[inside].max()) if paper else None,
+            best_noise_variance=_noise_of_best(post, inside) if paper else None,
+            discrete=domain.discrete,
         )  # fmt: skip
         post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
         return PESScore(condition(post, alpha, functionals, constraints), drawn)
@@ -81,23 +81,17 @@ class PES(Acquisition):
         """Points that f(x_star) must beat: the best data, and maximizers of other paths, no two of them close."""
         if self.incumbent == "paper":
             return post.data.X[:0, :]
-        parts = []
-        if post.data.count:
-            mean = to_numpy(post.predict(post.data.X)[0]).mean(axis=0)
-            parts.append(to_numpy(post.data.X)[np.argsort(-mean, kind="stable")[:BEST_DATA]])
         others = to_numpy(drawn.x).reshape(-1, post.dimension)
-        parts.append(_apart(others[rng.permutation(len(others))], self.num_rivals))
-        return move(np.concatenate(parts), post.data.X)
+        apart = _apart(others[rng.permutation(len(others))], self.num_rivals)
+        return move(np.concatenate([to_numpy(best_data(post)), apart]), post.data.X)
 
 
-def _noise_of_best(post: Posterior) -> Array:
-    """The noise variance of the largest observation, shape (H,)."""
-    best = int(np.argmax(to_numpy(post.data.y)))
+def _noise_of_best(post: Posterior, inside: HostArray) -> Array:
+    """The noise variance of the largest observation in the cube, shape (H,)."""
+    best = int(inside[np.argmax(to_numpy(post.data.y)[inside])])
     return post.data.noise_variance(post.hyper.noise_variance)[:, best]
 
 
-BEST_DATA = 3
-"""How many of the best data are rivals."""
 APART = 0.03
 """Rivals among the maximizers are at least this far from each other in some coordinate."""
 

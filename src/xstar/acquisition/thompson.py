@@ -18,6 +18,7 @@ from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
+from xstar.search.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Thompson(Acquisition):
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
         H = post.batch_shape[0]
         paths = draw_paths(post, math.ceil(self.num_samples / H), rng, num_features=self.num_features)
         return ThompsonScore(paths.take(rng.permutation(paths.num_problems)[: self.num_samples]))
@@ -39,6 +40,8 @@ class Thompson(Acquisition):
 
 class ThompsonScore(Score):
     """Sample paths as scores."""
+
+    additive = True
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
@@ -48,6 +51,10 @@ class ThompsonScore(Score):
     def screen(self, X: Any, /) -> Array:
         """Each path at points (n, d), shape (samples, n)."""
         return self.paths.screen(X)
+
+    def value(self, x: Array, problems: HostArray, /) -> Array:
+        """Values of the given paths at their own points."""
+        return self.paths.value(x, problems)
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
         """Value, gradient and Hessian of the given paths at their own points."""

@@ -14,7 +14,7 @@ import numpy as np
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, namespace, take_rows, to_numpy
-from xstar.search import BoxSearch, draw_candidates
+from xstar.search import Domain, MixedSearch, cube, draw_candidates, inside_cube
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ def draw_maximizers(
     num_features: int = 512,
     kind: str = "exact",
     num_candidates: int = 1024,
-    search: BoxSearch | None = None,
+    domain: Domain | None = None,
 ) -> Maximizers:
     """Maximize `num_samples` paths of each of H posteriors (leading axis H) that share their data."""
     paths = draw_paths(post, num_samples, rng, num_features=num_features, kind=kind)
-    candidates = draw_candidates(num_candidates, post.data.X, rng, around=_best_data(post))
-    found = (search or BoxSearch()).maximize(paths, candidates)
+    candidates = draw_candidates(num_candidates, post.data.X, rng, around=best_data(post))
+    found = MixedSearch(domain or cube(paths.dimension)).maximize(paths, candidates)
     xp = namespace(found.x)
     shape = (*paths.batch_shape, paths.dimension)
     own = xp.reshape(found.x, (*paths.batch_shape, 1, paths.dimension))
@@ -67,9 +67,15 @@ def draw_maximizers(
     )
 
 
-def _best_data(post: Posterior, count: int = 3) -> Array | None:
-    """The data points with the largest posterior mean, averaged over hyperparameters."""
-    if post.data.count == 0:
-        return None
-    mean = to_numpy(post.predict(post.data.X)[0]).reshape(-1, post.data.count).mean(axis=0)
-    return take_rows(post.data.X, np.argsort(-mean, kind="stable")[:count])
+BEST_DATA = 3
+"""How many of the best data are searched around, and are rivals of a sampled maximum."""
+
+
+def best_data(post: Posterior) -> Array:
+    """The few data points in the cube with the largest posterior mean, averaged over hyperparameters."""
+    inside = np.flatnonzero(inside_cube(post.data.X))
+    if len(inside) == 0:
+        return post.data.X[:0, :]
+    points = take_rows(post.data.X, inside)
+    mean = to_numpy(post.predict(points)[0]).reshape(-1, len(inside)).mean(axis=0)
+    return take_rows(points, np.argsort(-mean, kind="stable")[:BEST_DATA])

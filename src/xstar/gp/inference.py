@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from xstar.numerics.chains import effective_sample_size, split_r_hat
 from xstar.numerics.checks import generator, instance, integer, positive
 from xstar.numerics.culling import best_distinct
 from xstar.numerics.slice_sampling import slice_sample
+
+Groups: TypeAlias = Sequence[int] | None
+"""The group of each coordinate, counted from 0; None if each has a lengthscale of its own."""
 
 
 class Inferred(NamedTuple):
@@ -54,8 +58,14 @@ class Inference(ABC):
     """A way to choose hyperparameters given data."""
 
     @abstractmethod
-    def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
-        """Hyperparameters for observations X (..., n, d), y (..., n) with noise_sd as in `Posterior`."""
+    def infer(
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+    ) -> Inferred:
+        """Hyperparameters for observations X (..., n, d), y (..., n) with noise_sd as in `Posterior`.
+
+        Coordinates with the same number in `groups` (d,) share one lengthscale; a prior for each lengthscale is then one
+        for each group.
+        """
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,9 @@ class Fixed(Inference):
         if len(self.hyper.batch_shape) > 1:
             raise SettingsError(f"Fixed takes at most one leading axis; received {self.hyper.batch_shape}.")
 
-    def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
+    def infer(
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+    ) -> Inferred:
         data = Observations.check(X, y, noise_sd)
         if self.hyper.dimension != data.dimension:
             raise SettingsError(
@@ -96,8 +108,10 @@ class MAP(Inference):
         integer(self.num_starts, "num_starts", 1)
         integer(self.max_iterations, "max_iterations", 1)
 
-    def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
-        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng)
+    def infer(
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+    ) -> Inferred:
+        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng, groups)
         mode = self.climb(target, rng)
         hyper, density = target.in_shape(mode.theta[:, None, :], mode.log_density[:, None])
         return Inferred(hyper, density, mode.converged, mode.evaluations)
@@ -141,8 +155,10 @@ class SliceSampling(Inference):
         integer(self.burn_in, "burn_in", 0)
         positive(self.width, "width")
 
-    def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
-        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng)
+    def infer(
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+    ) -> Inferred:
+        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng, groups)
         mode = MAP(self.prior).climb(target, rng)
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
@@ -182,8 +198,10 @@ class PosteriorMean(Inference):
     def __post_init__(self) -> None:
         instance(self.sampling, "sampling", SliceSampling, "SliceSampling(num_samples=10)")
 
-    def infer(self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None) -> Inferred:
-        sampled = self.sampling.infer(kernel, X, y, rng, noise_sd)
+    def infer(
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+    ) -> Inferred:
+        sampled = self.sampling.infer(kernel, X, y, rng, noise_sd, groups)
         hyper, xp = sampled.hyper, namespace(sampled.hyper.amplitude)
         mean = Hyperparameters(
             xp.mean(hyper.lengthscales, axis=-2, keepdims=True),
@@ -205,11 +223,14 @@ class _Mode(NamedTuple):
 class _Target:
     """log p(y, theta), with the leading axes of the data joined into one, R."""
 
-    def __init__(self, kernel: Kernel, data: Observations, prior: Prior, rng: np.random.Generator) -> None:
+    def __init__(
+        self, kernel: Kernel, data: Observations, prior: Prior, rng: np.random.Generator, groups: Groups = None
+    ) -> None:
         check_kernel(kernel)
         generator(rng)
         self.batch_shape = data.batch_shape
-        self.dimension = data.dimension
+        self.group = np.arange(data.dimension) if groups is None else _check_groups(groups, data.dimension)
+        self.dimension = int(self.group.max()) + 1
         self.likelihood = MarginalLikelihood(kernel, data.flatten())
         self.num_problems: int = self.likelihood.data.batch_shape[0]
         self.prior = prior
@@ -218,11 +239,25 @@ class _Target:
         """Host values beside the data."""
         return move(values, self.likelihood.data.X)
 
+    def spread(self, theta: Array) -> Array:
+        """From one lengthscale per group to one per coordinate."""
+        if self.dimension == len(self.group):
+            return theta
+        return namespace(theta).take(theta, self.move(np.append(self.group, [-2, -1]) % theta.shape[-1]), axis=-1)
+
+    @property
+    def _sharing(self) -> HostArray:
+        """1 where an entry of theta stands for a hyperparameter, shape (coordinates + 2, groups + 2)."""
+        places = np.append(self.group, self.dimension + np.arange(2))
+        return np.asarray(np.eye(self.dimension + 2)[places])
+
     def evaluate(self, theta: Array, problems: HostArray) -> Evaluation:
         """Value and gradient at theta (R', q, d + 2) for some of the data sets (R',)."""
         everything = np.array_equal(problems, np.arange(self.num_problems))
         part = self.likelihood if everything else self.likelihood.take(problems)
-        value, gradient = part.value_and_gradient(theta)
+        value, gradient = part.value_and_gradient(self.spread(theta))
+        if self.dimension < len(self.group):
+            gradient = namespace(gradient).matmul(gradient, self.move(self._sharing))
         prior, prior_gradient = self.prior.log_density_and_gradient(theta)
         return Evaluation(value + prior, gradient + prior_gradient)
 
@@ -235,14 +270,24 @@ class _Target:
         for block in chunks(len(theta), elements):
             points = self.move(theta[block])
             if self.num_problems == 1:
-                value = self.likelihood.value(points[None, :, :])[0, :]
+                value = self.likelihood.value(self.spread(points)[None, :, :])[0, :]
             else:
-                value = self.likelihood.take(problems[block]).value(points[:, None, :])[:, 0]
+                value = self.likelihood.take(problems[block]).value(self.spread(points)[:, None, :])[:, 0]
             parts.append(to_numpy(value + self.prior.log_density_and_gradient(points)[0]))
         return np.concatenate(parts)
 
     def in_shape(self, theta: HostArray, log_density: HostArray) -> tuple[Hyperparameters, Array]:
         """Results (R, H, ...) with the leading axes of the data, beside the data."""
         H = theta.shape[1]
-        hyper = Hyperparameters.from_log(self.move(theta.reshape(*self.batch_shape, H, -1)))
+        hyper = Hyperparameters.from_log(self.spread(self.move(theta.reshape(*self.batch_shape, H, -1))))
         return hyper, self.move(log_density.reshape(*self.batch_shape, H))
+
+
+def _check_groups(groups: Sequence[int], dimension: int) -> HostArray:
+    given = np.asarray(groups)
+    if given.shape != (dimension,) or set(given.tolist()) != set(range(int(given.max(initial=0)) + 1)):
+        raise SettingsError(
+            f"groups must give each of the {dimension} coordinates a group, counted from 0 without gaps; "
+            f"received {groups!r}."
+        )
+    return given

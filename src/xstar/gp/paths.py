@@ -107,13 +107,15 @@ class Paths:
             values.append(xp.concat(blocks, axis=-1))
         return xp.concat(values, axis=0)
 
+    def value(self, x: Array, problems: HostArray) -> Array:
+        """Values (P', q) of the given paths (P',) at their own points (P', q, d)."""
+        return self._some(problems)(x)
+
     def evaluate(self, x: Array, problems: HostArray) -> Evaluation:
         """Value, gradient and Hessian of the given paths (P',) at their own points (P', q, d)."""
         xp = namespace(x)
-        everything = np.array_equal(problems, np.arange(self.num_problems))
-        chosen = self if everything else self.take(problems)
         pieces = []
-        for rows, part in chosen._parts():
+        for rows, part in self._some(problems)._parts():
             blocks = [part._derivatives(block) for block in part._blocks(x[rows, ...], 4 * self.dimension)]
             pieces.append([xp.concat(list(joined), axis=1) for joined in zip(*blocks, strict=True)])
         return Evaluation(*(xp.concat(list(joined), axis=0) for joined in zip(*pieces, strict=True)))
@@ -184,6 +186,12 @@ class Paths:
     def _share(points: Array, rows: slice) -> Array:
         """The points of some paths."""
         return points if points.ndim == 2 else points[rows, ...]
+
+    def _some(self, problems: HostArray) -> Paths:
+        """The given paths, without a copy if they are all; their batch shape is (P',)."""
+        if np.array_equal(problems, np.arange(self.num_problems)):
+            return replace(self, batch_shape=(self.num_problems,))
+        return self.take(problems)
 
     def take(self, rows: HostArray) -> Paths:
         """Some of the paths, by their positions among all P; their batch shape is (len(rows),)."""

@@ -95,6 +95,16 @@ class Posterior:
         mean, variance = self._over_blocks(block, X, 1, (-1, -1))
         return mean, variance
 
+    def predict_mean(self, X: Any) -> Array:
+        """The mean alone, at a fraction of the cost."""
+
+        def block(points: Array) -> tuple[Array]:
+            xp = namespace(points)
+            return (xp.matmul(self._prior(points, self.data.X), self.alpha[..., None])[..., 0],)
+
+        (mean,) = self._over_blocks(block, X, 1, (-1,))
+        return mean
+
     def predict_gradient(self, X: Any) -> tuple[Array, Array, Array, Array]:
         """Mean, variance (..., m) and their gradients in x (..., m, d)."""
 

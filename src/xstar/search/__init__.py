@@ -1,6 +1,20 @@
-"""Search on the unit cube."""
+"""Search on the unit cube and its legal points."""
 
 from xstar.search.box import BoxSearch, Maxima, Objective
-from xstar.search.candidates import draw_candidates
+from xstar.search.candidates import draw_candidates, inside_cube
+from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
+from xstar.search.mixed import MixedSearch
 
-__all__ = ["BoxSearch", "Maxima", "Objective", "draw_candidates"]
+__all__ = [
+    "BoxSearch",
+    "Choice",
+    "Domain",
+    "Interval",
+    "Lattice",
+    "Maxima",
+    "MixedSearch",
+    "Objective",
+    "cube",
+    "draw_candidates",
+    "inside_cube",
+]

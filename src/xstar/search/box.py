@@ -44,6 +44,9 @@ class Objective(Protocol):
     def screen(self, X: HostArray, /) -> Array:
         """Values at shared host points (N, d), roughly; shape (P, N), beside the objective's own arrays."""
 
+    def value(self, x: Array, problems: HostArray, /) -> Array:
+        """Values (P', q) of the given functions (P',) at their own points (P', q, d)."""
+
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
         """Value, gradient and, if at hand, Hessian of the given functions (P',) at their own points (P', q, d)."""
 
@@ -90,7 +93,7 @@ class BoxSearch:
         points = to_numpy(check_points(candidates, "candidates", dimension=d, table=True))
         if len(points) == 0:
             raise DataError("candidates must have at least one row; received none.")
-        points = _distinct(np.clip(points, 0.0, 1.0))
+        points = distinct(np.clip(points, 0.0, 1.0))
         values = objective.screen(points)
         candidates = move(points, values)
         xp = namespace(values)
@@ -137,7 +140,7 @@ def pick_basins(values: Array, candidates: Array, count: int) -> HostArray:
     return to_numpy(top_k(xp.concat(parts, axis=0), min(count, values.shape[1])))
 
 
-def _distinct(points: HostArray) -> HostArray:
+def distinct(points: HostArray) -> HostArray:
     """The points without repetitions, in their order: a point beside its copy would pass for a basin twice."""
     _, first = np.unique(points, axis=0, return_index=True)
     return points[np.sort(first)]

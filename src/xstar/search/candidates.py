@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from xstar.gp.observations import check_points
-from xstar.numerics.arrays import Array, move, to_numpy
+from xstar.numerics.arrays import Array, HostArray, move, to_numpy
 from xstar.numerics.checks import integer
 from xstar.numerics.designs import sobol
 
 SPRAY_SCALES = (1e-1, 1e-2, 1e-3)
 """Standard deviations of the spray: late in a run the maximum is much narrower than the gaps of the design."""
+
+
+def inside_cube(points: Array) -> HostArray:
+    """Which rows (n, d) lie in the cube: data from elsewhere may not, and are no incumbents then."""
+    host = to_numpy(points)
+    return np.asarray(np.all((host >= 0.0) & (host <= 1.0), axis=-1))
 
 
 def draw_candidates(

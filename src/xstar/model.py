@@ -1,0 +1,217 @@
+"""From trials to a fitted model, and what it predicts in the user's units.
+
+Rows are sorted before anything is computed from them, so that the order in which results were told changes nothing.
+Values are those of a maximization here: the optimizer has turned the sign of a minimization.
+
+Notation
+    X         told points in the unit cube, maybe outside it          (n, d)
+    values    their values, larger is better                          (n,)
+    sd        their noise, NaN where it is to be learned              (n,)
+    H         hyperparameter samples
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from xstar.acquisition import Score
+from xstar.acquisition.mean import MeanScore
+from xstar.acquisition.success import Success, Weighed
+from xstar.acquisition.thompson import ThompsonScore
+from xstar.entropy.maximizers import best_data
+from xstar.errors import DataError
+from xstar.gp import Hyperparameters, Inferred, Matern52, Posterior, draw_paths
+from xstar.methods import Method
+from xstar.numerics.arrays import HostArray
+from xstar.scaling import Scaling
+from xstar.search import Domain, MixedSearch, Objective, draw_candidates
+from xstar.space import Space
+from xstar.trial import Trial
+
+LEAST_NOISE = 1e-6
+"""Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
+LIKELY = 0.5
+"""A recommendation has at least this chance of success, if any point has."""
+BARRIER = 10.0
+"""How steeply a recommendation is punished for a smaller chance, in standard deviations of the values."""
+
+
+class Evidence(NamedTuple):
+    """All that the trials say, in an order of its own."""
+
+    X: HostArray
+    values: HostArray
+    sd: HostArray
+    failed: HostArray
+    pending: HostArray
+
+    @property
+    def count(self) -> int:
+        """n."""
+        return len(self.values)
+
+
+def gather(space: Space, trials: Iterable[Trial], sign: float) -> Evidence:
+    """The evidence of trials; withdrawn ones have none."""
+    rows: dict[str, list[tuple[float, ...]]] = {"done": [], "failed": [], "pending": [], "withdrawn": []}
+    for trial in trials:
+        x = tuple(space.encode(trial.params).tolist())
+        if trial.state == "done" and trial.value is not None:
+            x = (*x, sign * trial.value, np.nan if trial.sd is None else trial.sd)
+        rows[trial.state].append(x)
+    d = space.domain.dimension
+    done = np.array(sorted(rows["done"], key=_none_last)).reshape(-1, d + 2)
+    failed, pending = (np.array(sorted(rows[state])).reshape(-1, d) for state in ("failed", "pending"))
+    return _pool(Evidence(done[:, :d], done[:, d], done[:, d + 1], failed, pending))
+
+
+def _none_last(row: tuple[float, ...]) -> tuple[float, ...]:
+    """NaN has no order; as a noise it comes last."""
+    return (*row[:-1], np.inf if np.isnan(row[-1]) else row[-1])
+
+
+def _pool(evidence: Evidence) -> Evidence:
+    """Replicates of known noise as one value, weighted by precision.
+
+    Replicates of unknown noise stay apart, because their scatter says what the noise is; a GP pools them itself.
+    """
+    X, values, sd = evidence[:3]
+    kept, seen = [], {}
+    for i, row in enumerate(X):
+        if np.isnan(sd[i]):
+            kept.append((i, values[i], sd[i]))
+            continue
+        seen.setdefault(row.tobytes(), []).append(i)
+    for rows in seen.values():
+        weight = np.where(sd[rows] > 0.0, 1.0 / np.maximum(sd[rows], 1e-300) ** 2, 0.0)
+        if np.any(sd[rows] == 0.0):
+            exact = values[rows][sd[rows] == 0.0]
+            kept.append((rows[0], float(exact.mean()), 0.0))
+        elif len(rows) == 1:
+            kept.append((rows[0], values[rows[0]], sd[rows[0]]))
+        else:
+            scale = weight.max()
+            share = weight / scale
+            kept.append((rows[0], float(share @ values[rows] / share.sum()), float(1.0 / np.sqrt(share.sum() * scale))))
+    kept.sort(key=lambda item: item[0])
+    places = [item[0] for item in kept]
+    return evidence._replace(
+        X=X[places], values=np.array([item[1] for item in kept]), sd=np.array([item[2] for item in kept])
+    )
+
+
+@dataclass(frozen=True)
+class Model:
+    """A posterior with the scaling of its values, and the chance of success."""
+
+    domain: Domain
+    evidence: Evidence
+    scaling: Scaling
+    inferred: Inferred
+    post: Posterior
+    """Leading axis H; y is standardized."""
+    informative: bool
+    """Whether the values differ at all."""
+    success: Success | None
+
+    def predict(self, rows: HostArray) -> tuple[HostArray, HostArray]:
+        """Mean and standard deviation of y at points (m, d), over all hyperparameter samples; shapes (m,)."""
+        mean, variance = self.post.predict(rows)
+        return mean.mean(axis=0), np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
+
+    def success_at(self, rows: HostArray) -> HostArray:
+        """The chance of success at points (m, d)."""
+        if self.success is None:
+            return np.ones(len(rows))
+        return np.minimum(np.exp(self.success.log_probability(rows)), 1.0)
+
+    def maximize(
+        self, objective: Objective, rng: np.random.Generator, *, forbidden: frozenset[bytes] = frozenset(),
+        around: HostArray | None = None,
+    ) -> tuple[HostArray, float]:  # fmt: skip
+        """The best legal point of one function (d,), and its value."""
+        candidates = self._candidates(rng, np.zeros((0, self.domain.dimension)) if around is None else around)
+        found = MixedSearch(self.domain, forbidden).maximize(objective, candidates)
+        return found.x[0], float(found.value[0])
+
+    def _candidates(self, rng: np.random.Generator, around: HostArray) -> HostArray:
+        """Points all over the cube, the data, and a spray about the best of them and of `around`."""
+        centers = np.concatenate([best_data(self.post), around])[:MOST_CENTERS]
+        inside = np.clip(self.evidence.X, 0.0, 1.0)
+        return np.concatenate([draw_candidates(CANDIDATES, inside, rng, around=centers), around])
+
+    def sample_optima(self, count: int, rng: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
+        """Draws of the optimum (count, d), and each path's value there and at the recommendation (count,), in y."""
+        H = self.post.batch_shape[0]
+        paths = draw_paths(self.post, math.ceil(count / H), rng).take(rng.permutation(H * math.ceil(count / H))[:count])
+        score: Score = ThompsonScore(paths)
+        if self.success is not None:
+            score = Weighed(score, self.success, BARRIER, LIKELY)
+        candidates = self._candidates(rng, self.best_row[None])
+        x = MixedSearch(self.domain).maximize(score, candidates).x
+        own = np.stack([x, np.broadcast_to(self.best_row, x.shape)], axis=1)
+        best, here = paths.value(own, np.arange(count)).T
+        return x, best, here
+
+    @cached_property
+    def best_row(self) -> HostArray:
+        """The legal point with the best posterior mean among those likely to succeed."""
+        score: Score = MeanScore(self.post)
+        if self.success is not None:
+            score = Weighed(score, self.success, BARRIER, LIKELY)
+        return self.maximize(score, np.random.default_rng(RECOMMENDATION))[0]
+
+
+CANDIDATES = 1024
+MOST_CENTERS = 6
+"""Points that a spray of candidates surrounds."""
+RECOMMENDATION = 0x57A2
+"""The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
+
+
+def fit(
+    domain: Domain, evidence: Evidence, method: Method, rng: np.random.Generator, noise: float | None = None
+) -> Model:
+    """Fit a model to at least one value; `noise` is the standard deviation of all values without one of their own."""
+    if evidence.count == 0:
+        raise DataError("a model needs at least one value.")
+    X, values = evidence.X, evidence.values
+    sd = np.where(np.isnan(evidence.sd) & (noise is not None), noise or 0.0, evidence.sd)
+    scaling = Scaling.fit(values, design_weights(X)) if method.standardizes else Scaling()
+    y = scaling.forward(values)
+    noise_sd = np.maximum(sd * scaling.slope(values), LEAST_NOISE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        inferred = method.inference.infer(method.kernel, X, y, rng, noise_sd, domain.groups)
+    hyper = inferred.hyper
+    if not np.isnan(noise_sd).any():
+        # The next value will be as noisy as was told, not as the prior has it.
+        following = noise / scaling.scale if noise is not None else float(np.median(noise_sd))
+        level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
+        hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
+    post = Posterior(method.kernel, hyper, X, y, noise_sd)
+    success = Success.fit(Matern52(), X, evidence.failed) if len(evidence.failed) else None
+    return Model(domain, evidence, scaling, inferred, post, bool(np.ptp(y) > 0.0), success)
+
+
+def design_weights(X: HostArray) -> HostArray:
+    """Weights (n,) of a mean that does not favor places where many points are: K^{-1} 1, normalized.
+
+    A search gathers points about the optimum. Their plain mean would be close to the best value, and a model with such a
+    mean would expect that much of every place not yet seen.
+    """
+    n, d = X.shape
+    hyper = Hyperparameters(np.full(d, REFERENCE_LENGTHSCALE * np.sqrt(d)), 1.0, REFERENCE_NOISE)
+    post = Posterior(Matern52(), hyper, X, np.ones(n))
+    weights = np.maximum(post.alpha, 0.0)
+    return np.asarray(weights / weights.sum())
+
+
+REFERENCE_LENGTHSCALE, REFERENCE_NOISE = 0.3, 0.3

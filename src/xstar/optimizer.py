@@ -1,0 +1,364 @@
+"""The optimizer: ask for the next point, tell its value, and at any time ask what is known about the optimum.
+
+    opt = Optimizer(space, direction="maximize", seed=0)
+    trial = opt.ask()
+    opt.tell(trial, measure(trial.params))
+    opt.recommend()
+
+A suggestion is a pure function of the settings, the seed, what was told, and the number of the trial.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from xstar import saving, tables
+from xstar.acquisition import PES
+from xstar.acquisition.improvement import ImprovementScore
+from xstar.errors import DataError, DegradedWarning, SettingsError, SpaceExhausted, TrialError
+from xstar.methods import Method, find_method
+from xstar.model import Evidence, Model, fit, gather
+from xstar.numerics.arrays import HostArray
+from xstar.numerics.checks import integer
+from xstar.numerics.threads import limited_threads
+from xstar.space import Space
+from xstar.suggestion import EXHAUSTED, NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
+from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial
+
+
+class Optimizer:
+    """Suggests evaluations of an expensive, noisy function and says what is known about its optimum.
+
+    `space`: a `Space`, a dictionary of parameters, or a list of (low, high) pairs.
+    `direction`: "maximize" or "minimize".
+    `method`: a name ("pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random") or a `Method`.
+    `seed`: a whole number; None draws one.
+    `noise`: the standard deviation of every value that is told without one of its own; 0 for a function without noise.
+    By default it is learned.
+    `num_initial`: how many evaluations fill the space before the model is asked; by default the number of parameters
+    that vary plus one, from 3 to 10.
+    `threads`: of linear algebra; one is best unless there are thousands of data. None leaves the machine's setting.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        direction: str = "maximize",
+        method: str | Method = "pes",
+        seed: int | None = 0,
+        *,
+        noise: float | None = None,
+        num_initial: int | None = None,
+        threads: int | None = 1,
+    ) -> None:
+        self.space = Space.of(space)
+        if direction not in ("maximize", "minimize"):
+            raise SettingsError(f'direction must be "maximize" or "minimize"; received {direction!r}.')
+        self.direction = direction
+        self.method = find_method(method)
+        self.method_name = method if isinstance(method, str) else type(self.method.acquisition).__name__.lower()
+        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else integer(seed, "seed", 0)
+        self.noise = None if noise is None else _check_sd(noise, "noise")
+        free = len(self.space.free)
+        self.num_initial = min(max(free + 1, 3), 10) if num_initial is None else integer(num_initial, "num_initial", 1)
+        self.threads = None if threads is None else integer(threads, "threads", 1)
+        self._trials: list[Trial] = []
+        self._fitted: Model | None = None
+
+    def __repr__(self) -> str:
+        states = [trial.state for trial in self._trials]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+        return f"Optimizer({self.space!r}, {self.direction!r}, {self.method_name!r}: {counts or 'no trials yet'})"
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in the order of their numbers."""
+        return tuple(self._trials)
+
+    @property
+    def best_observed(self) -> Trial | None:
+        """The trial with the best value told for a legal point: with noise, the luckiest draw. None before any."""
+        done = [trial for trial in self._trials if trial.state == "done" and self.space.contains(trial.params)]
+        return max(done, key=lambda trial: self._sign * (trial.value or 0.0), default=None)
+
+    # Asking
+
+    @overload
+    def ask(self) -> Trial: ...
+
+    @overload
+    def ask(self, count: int) -> list[Trial]: ...
+
+    def ask(self, count: int | None = None) -> Trial | list[Trial]:
+        """The next point to evaluate, or a batch of `count` points that are informative together.
+
+        Every point asked for is pending until its value is told, it is failed or withdrawn; later suggestions count on
+        it. A batch is shorter than `count` if the space has fewer points left; with none left, `SpaceExhausted` is
+        raised.
+        """
+        if count is None:
+            return self._ask_one()
+        integer(count, "count", 1)
+        batch: list[Trial] = []
+        for _ in range(count):
+            try:
+                batch.append(self._ask_one())
+            except SpaceExhausted:
+                if not batch:
+                    raise
+                break
+        return batch
+
+    def _ask_one(self) -> Trial:
+        with limited_threads(self.threads), np.errstate(all="ignore"):
+            suggestion = self._suggest()
+        diagnostics = suggestion.diagnostics
+        trial = Trial(len(self._trials), self.space.decode(suggestion.row), diagnostics=diagnostics)
+        if diagnostics["why"] is not None:
+            warnings.warn(
+                f"trial {trial.number} was suggested by {diagnostics['rung']}: {diagnostics['why']}.",
+                DegradedWarning,
+                stacklevel=3,
+            )
+        self._trials.append(trial)
+        return trial
+
+    def _suggest(self) -> Suggestion:
+        seeds = Seeds(self.seed, len(self._trials))
+        evidence = self._gather()
+        forbidden = self._forbidden()
+        domain = self.space.domain
+        if self.method.acquisition is None:
+            return random_point(domain, forbidden, seeds)
+        under_way = evidence.count + len(evidence.failed) + len(evidence.pending)
+        if evidence.count == 0 or under_way < self.num_initial:
+            return space_filling(domain, evidence, forbidden, seeds, None)
+        try:
+            model = replace(self._model(), evidence=evidence)
+        except NUMERICAL as error:
+            return space_filling(domain, evidence, forbidden, seeds, f"the model could not be fitted: {error}")
+        return suggest(model, self.method.acquisition, self.method_name, forbidden, seeds)
+
+    def _forbidden(self) -> frozenset[bytes]:
+        """Points that must not be suggested: pending ones, and those where another value would tell nothing new."""
+        exact = self.noise == 0.0
+        known = [
+            trial.params
+            for trial in self._trials
+            if trial.state == "pending"
+            or (trial.state == "done" and (trial.sd == 0.0 or (exact and trial.sd is None)))
+            or (trial.state == "failed" and exact)
+        ]
+        legal = [self.space.encode(params) for params in known if self.space.contains(params)]
+        keys = frozenset(self.space.domain.keys(np.array(legal))) if legal else frozenset()
+        size = self.space.domain.size
+        if size is None or len(keys) < size:
+            return keys
+        if exact:
+            raise SpaceExhausted(EXHAUSTED.format(size))
+        # With noise, repeating a point is better than nothing.
+        return frozenset()
+
+    # Telling
+
+    def tell(self, trial: Any, value: Any, sd: float | None = None, *, replace: bool = False) -> Trial:
+        """Tell the value of a trial, or of parameters that nobody asked for.
+
+        `trial`: a `Trial` or its number; or a dictionary of parameters (for bounds, a sequence of numbers), which
+        completes the pending trial with these parameters, if there is one. Parameters may lie outside the bounds: they
+        still teach the model. `sd` is the standard deviation of the value's noise, if known. NaN, infinite
+        values and None are failures. `replace=True` corrects a result told before.
+        """
+        sd = None if sd is None else _check_sd(sd, "sd")
+        number = _as_value(value)
+        if number is None:
+            return self.fail(trial, f"value was {value!r}", replace=replace)
+        return self._record(trial, "done", replace, value=number, sd=sd, reason=None)
+
+    def fail(self, trial: Any, reason: str = "failed", *, replace: bool = False) -> Trial:
+        """Report that an evaluation failed; the model learns to stay away from such places."""
+        return self._record(trial, "failed", replace, value=None, sd=None, reason=str(reason))
+
+    def withdraw(self, trial: Trial | int) -> Trial:
+        """Take a trial back, pending or told: it counts no longer."""
+        if not isinstance(trial, Trial | int | np.integer):
+            raise TrialError(f"withdraw takes a trial or its number; received {trial!r}.")
+        return self._record(trial, "withdrawn", True, value=None, sd=None, reason=None)
+
+    def tell_table(self, table: Any, value: str = "value", sd: str = "sd") -> list[Trial]:
+        """Tell a table of old results: the path of a CSV file, a list of dictionaries, or a pandas DataFrame.
+
+        Columns are the names of the parameters, `value`, and maybe `sd`; others are ignored. Rows without a value are
+        skipped; "nan" or "failed" as a value is a failure. If any row is wrong, nothing is told.
+        """
+        rows = tables.read(table, self.space, value, sd)
+        checked = [
+            (self.space.accept(row.params), row, None if row.sd is None else _check_sd(row.sd, "sd")) for row in rows
+        ]
+        return [
+            self.fail(params, row.reason) if row.value is None else self.tell(params, row.value, noise)
+            for params, row, noise in checked
+        ]
+
+    def _record(self, reference: Any, state: State, overwrite: bool, **outcome: Any) -> Trial:
+        known = self._find(reference)
+        if known is None:
+            params = self.space.accept(reference.params if isinstance(reference, Trial) else reference)
+            known = Trial(len(self._trials), params)
+            self._trials.append(known)
+        elif known.state != "pending" and not overwrite:
+            raise TrialError(
+                f"trial {known.number} is {known.state} already; use replace=True to correct it, or tell its parameters "
+                "to add another result."
+            )
+        told = replace(known, state=state, **outcome)
+        self._trials[told.number] = told
+        self._fitted = None
+        return told
+
+    def _find(self, reference: Any) -> Trial | None:
+        """The trial that is meant; None for parameters of no trial."""
+        if isinstance(reference, Trial):
+            number = reference.number
+        elif isinstance(reference, numbers.Integral) and not isinstance(reference, bool):
+            number = int(reference)
+        else:
+            params = self.space.accept(reference)
+            same = (trial for trial in self._trials if trial.state == "pending" and trial.params == params)
+            return next(same, None)
+        if not 0 <= number < len(self._trials):
+            raise TrialError(f"there is no trial {number}; the numbers go from 0 to {len(self._trials) - 1}.")
+        known = self._trials[number]
+        if isinstance(reference, Trial) and known.params != reference.params:
+            raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
+        return known
+
+    # What is known
+
+    def recommend(self) -> Recommendation:
+        """The point with the best posterior mean, with that mean and its standard deviation."""
+        with limited_threads(self.threads), np.errstate(all="ignore"):
+            model = self._model()
+            return self._recommendation(model)
+
+    def _recommendation(self, model: Model) -> Recommendation:
+        mean, sd = model.predict(model.best_row[None])
+        return Recommendation(self.space.decode(model.best_row), *self._in_user_units(model, mean[0], sd[0]))
+
+    def where(self, num_samples: int = 200) -> OptimumPosterior:
+        """Draws of where the optimum is, and of how much better it is than the recommendation."""
+        integer(num_samples, "num_samples", 1)
+        with limited_threads(self.threads), np.errstate(all="ignore"):
+            model = self._model()
+            rows, best, here = model.sample_optima(num_samples, np.random.default_rng([self.seed, 3]))
+            regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
+            points = [self.space.decode(row) for row in rows]
+            params = {name: [point[name] for point in points] for name in self.space.parameters}
+            return OptimumPosterior(params, regret, self._recommendation(model))
+
+    def explain(self, trial: Any) -> Explanation:
+        """Why a trial, or any parameters, are worth evaluating, given everything told but its own result."""
+        known = self._find(trial)
+        params = self.space.accept(trial) if known is None else known.params
+        others = [other for other in self._trials if known is None or other.number != known.number]
+        with limited_threads(self.threads), np.errstate(all="ignore"):
+            own_result = known is not None and known.state in ("done", "failed")
+            evidence = gather(self.space, others, self._sign)
+            if evidence.count == 0:
+                raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
+            model = self._fit(evidence) if own_result else replace(self._model(), evidence=evidence)
+            return self._explanation(model, params, known)
+
+    def _explanation(self, model: Model, params: Mapping[str, Any], trial: Trial | None) -> Explanation:
+        row = self.space.encode(params)[None]
+        mean, sd = model.predict(row)
+        acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
+        pending = model.evidence.pending
+        score = acquisition.prepare(
+            model.post, np.random.default_rng([self.seed, 4]), pending if len(pending) else None, model.domain
+        )
+        diagnostics = {} if trial is None else trial.diagnostics
+        gap = np.sqrt(np.min(np.sum((model.evidence.X - row) ** 2, axis=1)))
+        value, spread = self._in_user_units(model, mean[0], sd[0])
+        return Explanation(
+            params=params,
+            bits=float(score(row)[0]) / math.log(2.0),
+            mean=value,
+            sd=spread,
+            nearest=float(gap),
+            exploration=float(ImprovementScore(model.post, logarithm=False).exploration(row)[0]),
+            success=float(model.success_at(row)[0]),
+            rung=diagnostics.get("rung"),
+            why=diagnostics.get("why"),
+        )
+
+    # Saving
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a JSON file, whole or not at all."""
+        saving.write(path, self)
+
+    @classmethod
+    def load(cls, path: str | Path, space: Any = None) -> Optimizer:
+        """Continue from a file. With another `space` of the same parameters, old data are kept, inside or outside it."""
+        return saving.read(path, cls, space)
+
+    def restore(self, trials: list[Trial]) -> None:
+        """Start from trials numbered from 0, as a file has them."""
+        self._trials, self._fitted = list(trials), None
+
+    # Inside
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.direction == "maximize" else -1.0
+
+    def _in_user_units(self, model: Model, mean: float, sd: float) -> tuple[float, float]:
+        y, spread = np.asarray(mean), np.asarray(sd)
+        return self._sign * float(model.scaling.inverse(y)), float(model.scaling.spread(y, spread))
+
+    def _gather(self) -> Evidence:
+        return gather(self.space, self._trials, self._sign)
+
+    def _model(self) -> Model:
+        """The model of everything told so far; pending trials have no part in it."""
+        if self._fitted is None:
+            evidence = self._gather()
+            if evidence.count == 0:
+                raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
+            self._fitted = self._fit(evidence)
+        return self._fitted
+
+    def _fit(self, evidence: Evidence) -> Model:
+        return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise)
+
+
+def _check_sd(sd: Any, name: str) -> float:
+    real = isinstance(sd, numbers.Real) and not isinstance(sd, bool)
+    if not real or not 0.0 <= float(sd) < math.inf:
+        raise DataError(f"{name} must be a standard deviation, a number >= 0; received {sd!r}.")
+    return float(sd)
+
+
+def _as_value(value: Any) -> float | None:
+    """The value as a float; None if it stands for a failure."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str | bytes | bool):
+            raise TypeError
+        array: HostArray = np.asarray(value, dtype=np.float64)
+        if array.size != 1:
+            raise TypeError
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a value must be one number; received {value!r}.") from error
+    number = float(array.reshape(()))
+    return number if math.isfinite(number) else None

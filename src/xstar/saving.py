@@ -1,0 +1,218 @@
+"""Studies as JSON files: written whole or not at all, read back to the same next suggestion."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xstar import acquisition, gp
+from xstar.errors import FileError
+from xstar.methods import METHODS, Method
+from xstar.numerics.arrays import to_numpy
+from xstar.space import Categorical, Integer, Parameter, Real, Space
+from xstar.trial import Trial
+
+if TYPE_CHECKING:
+    from xstar.optimizer import Optimizer
+
+FORMAT = "xstar study"
+VERSION = 1
+SETTINGS = (
+    Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior, gp.Gamma,
+    gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
+    acquisition.Thompson,
+)  # fmt: skip
+"""What a method may be made of."""
+KINDS = {kind.__name__: kind for kind in SETTINGS}
+PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
+
+
+def write(path: str | Path, optimizer: Optimizer) -> None:
+    """Write a study: to a file beside it first, which then takes its name, so that a crash leaves the old one."""
+    text = json.dumps(_describe(optimizer), ensure_ascii=False, indent=1)
+    write_text(Path(path), text + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file's content atomically, and make sure that it is on the disk."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable, where the system lets folders be opened."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read(path: str | Path, kind: type[Optimizer], space: Any = None) -> Optimizer:
+    """The optimizer that was written to a file, maybe with another space."""
+    try:
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise FileError(f"there is no file {str(path)!r}.") from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FileError(f"{str(path)!r} cannot be read as a study: {error}.") from error
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+        raise FileError(f'{str(path)!r} is not a study: it lacks "format": "{FORMAT}".')
+    if not isinstance(stored.get("version"), int) or stored["version"] > VERSION:
+        raise FileError(
+            f"{str(path)!r} has version {stored.get('version')!r} of the format, written by xstar {stored.get('xstar')}; this "
+            f"xstar reads up to version {VERSION}. Update xstar to read it."
+        )
+    try:
+        own = _build_space(stored["space"])
+        optimizer = kind(
+            own if space is None else space, stored["direction"], _build_method(stored["method"]), stored["seed"],
+            noise=stored["noise"], num_initial=stored["num_initial"], threads=stored["threads"],
+        )  # fmt: skip
+        optimizer.restore(
+            [_build_trial(trial, number, own, optimizer.space) for number, trial in enumerate(stored["trials"])]
+        )
+    except (KeyError, TypeError, IndexError) as error:
+        raise FileError(f"{str(path)!r} is damaged: {type(error).__name__}: {error}.") from error
+    return optimizer
+
+
+def _describe(optimizer: Optimizer) -> dict[str, Any]:
+    from xstar import __version__
+
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "xstar": __version__,
+        "direction": optimizer.direction,
+        "seed": optimizer.seed,
+        "noise": optimizer.noise,
+        "num_initial": optimizer.num_initial,
+        "threads": optimizer.threads,
+        "method": optimizer.method_name
+        if optimizer.method_name in METHODS and METHODS[optimizer.method_name]() == optimizer.method
+        else _describe_settings(optimizer.method),
+        "space": _describe_space(optimizer.space),
+        "trials": [_describe_trial(trial, optimizer.space) for trial in optimizer.trials],
+    }
+
+
+def _describe_settings(value: Any) -> Any:
+    if isinstance(value, gp.Hyperparameters):
+        parts = {item.name: to_numpy(getattr(value, item.name)).tolist() for item in fields(value)}
+        return {"kind": "Hyperparameters", **parts}
+    if is_dataclass(value) and not isinstance(value, type):
+        if KINDS.get(type(value).__name__) is not type(value):
+            raise FileError(
+                f"a study with a {type(value).__name__} in its method cannot be saved: it is not part of xstar."
+            )
+        return {
+            "kind": type(value).__name__,
+            **{item.name: _describe_settings(getattr(value, item.name)) for item in fields(value)},
+        }
+    if isinstance(value, list | tuple):
+        return [_describe_settings(item) for item in value]
+    return value
+
+
+def _build_method(stored: Any) -> Any:
+    if isinstance(stored, dict) and "kind" in stored:
+        if stored["kind"] not in KINDS:
+            raise FileError(f"the study's method has a part {stored['kind']!r} that this xstar does not know.")
+        parts = {name: _build_method(value) for name, value in stored.items() if name != "kind"}
+        return KINDS[stored["kind"]](**parts)
+    return [_build_method(item) for item in stored] if isinstance(stored, list) else stored
+
+
+def _describe_space(space: Space) -> dict[str, Any]:
+    described = []
+    for name, parameter in space.parameters.items():
+        kind = next(kind for kind, known in PARAMETERS.items() if isinstance(parameter, known))
+        settings = {item.name: getattr(parameter, item.name) for item in fields(parameter)}  # type: ignore[arg-type]
+        if isinstance(parameter, Categorical):
+            settings = {"choices": [_check_choice(choice, name) for choice in parameter.choices]}
+        described.append({"name": name, "kind": kind, **settings})
+    return {"positional": space.positional, "parameters": described}
+
+
+def _check_choice(choice: Any, name: str) -> Any:
+    if choice is not None and not isinstance(choice, str | int | float | bool):
+        raise FileError(
+            f'parameter "{name}" has the choice {choice!r}, which a JSON file cannot hold; use strings or numbers as choices '
+            "to save a study."
+        )
+    return choice
+
+
+def _build_space(stored: Mapping[str, Any]) -> Space:
+    parameters = {}
+    for item in stored["parameters"]:
+        settings = {key: value for key, value in item.items() if key not in ("name", "kind")}
+        parameters[item["name"]] = PARAMETERS[item["kind"]](**settings)
+    space = Space(parameters)
+    space.positional = bool(stored["positional"])
+    return space
+
+
+def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
+    return {
+        "params": [_describe_value(space.parameters[name], value) for name, value in trial.params.items()],
+        "state": trial.state,
+        "value": trial.value,
+        "sd": trial.sd,
+        "reason": trial.reason,
+        "diagnostics": _plain(trial.diagnostics),
+    }
+
+
+def _describe_value(parameter: Parameter, value: Any) -> Any:
+    """Choices by their position: they may be equal to each other in JSON."""
+    return parameter.index(value) if isinstance(parameter, Categorical) else value
+
+
+def _build_trial(stored: Mapping[str, Any], number: int, own: Space, space: Space) -> Trial:
+    params = {}
+    for (name, parameter), value in zip(own.parameters.items(), stored["params"], strict=True):
+        params[name] = parameter.choices[value] if isinstance(parameter, Categorical) else value
+    return Trial(
+        number, space.accept(params), stored["state"], stored["value"], stored["sd"], stored["reason"],
+        stored["diagnostics"],
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)

@@ -1,0 +1,257 @@
+"""The legal points of a search: which coordinates of the cube are continuous, lattices or choices.
+
+A domain is a row of blocks, each with its own columns of the cube:
+
+    Interval      one column, any value in [0, 1]
+    Lattice       one column, `levels` values with half a step of margin, evenly spaced or evenly in the logarithm
+    Choice        unordered alternatives: one column (0 or 1) for two of them, one column each for more, where the chosen
+                  one is 1 / sqrt(2) and the others 0, so that any two alternatives are at distance 1
+
+Nothing is ever enumerated unless it is small: a lattice may have 10^15 levels, a product of choices any number of points.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from xstar.numerics.arrays import HostArray
+
+FINE = 64
+"""A lattice with more levels than this is searched as if it were continuous, and then rounded."""
+EXACT_FLOAT = 2**53
+"""Whole numbers up to here are exact as floats."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A continuous coordinate."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return 1
+
+    @property
+    def levels(self) -> None:
+        """Not countable."""
+        return
+
+    def snap(self, columns: HostArray) -> HostArray:
+        """The nearest legal values."""
+        return np.clip(columns, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A coordinate with `levels` ordered values: low, low + 1, ..., spaced by their logarithms if `log_low` is given."""
+
+    levels: int
+    log_low: int | None = None
+    """The smallest value, if the lattice is logarithmic."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return 1
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """Logarithms of the ends of a logarithmic lattice, half a step beyond the first and the last value."""
+        low = self.log_low or 1
+        return math.log(low - 0.5), math.log(low + self.levels - 0.5)
+
+    def place(self, index: HostArray | float) -> HostArray:
+        """Coordinates of levels counted from 0; beyond the ends the lattice goes on."""
+        if self.log_low is None:
+            return (np.asarray(index, dtype=np.float64) + 0.5) / self.levels
+        start, end = self._ends
+        values = np.maximum(np.asarray(index, dtype=np.float64) + self.log_low, 1e-300)
+        return (np.log(values) - start) / (end - start)
+
+    def index(self, column: HostArray) -> HostArray:
+        """The nearest level of each coordinate, as floats."""
+        inside = np.clip(column, 0.0, 1.0)
+        if self.log_low is None:
+            level = np.floor(inside * self.levels)
+        else:
+            start, end = self._ends
+            level = np.rint(np.exp(start + inside * (end - start)) - self.log_low)
+        return np.clip(level, 0, self.levels - 1)
+
+    def snap(self, columns: HostArray) -> HostArray:
+        """The nearest legal values."""
+        return self.place(self.index(columns))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of `levels` unordered alternatives."""
+
+    levels: int
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return 1 if self.levels == 2 else self.levels
+
+    def place(self, index: HostArray) -> HostArray:
+        """The columns (..., width) of alternatives counted from 0."""
+        chosen = np.asarray(index, dtype=np.int64)
+        if self.width == 1:
+            return chosen[..., None].astype(np.float64)
+        return np.asarray(np.eye(self.levels)[chosen] * math.sqrt(0.5))
+
+    def index(self, columns: HostArray) -> HostArray:
+        """The alternative of each row of columns (..., width)."""
+        if self.width == 1:
+            return (columns[..., 0] > 0.5).astype(np.int64)
+        return np.argmax(columns, axis=-1)
+
+    def snap(self, columns: HostArray) -> HostArray:
+        """The nearest legal values."""
+        return self.place(self.index(columns))
+
+
+Block: TypeAlias = Interval | Lattice | Choice
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The blocks of the cube, in the order of their columns."""
+
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def columns(self) -> tuple[slice, ...]:
+        """The columns of each block."""
+        ends = list(itertools.accumulate((block.width for block in self.blocks), initial=0))
+        return tuple(slice(start, end) for start, end in itertools.pairwise(ends))
+
+    @property
+    def dimension(self) -> int:
+        """d, the columns of all blocks together."""
+        return sum(block.width for block in self.blocks)
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The block that each column belongs to: the columns of a choice share one lengthscale."""
+        return tuple(k for k, block in enumerate(self.blocks) for _ in range(block.width))
+
+    @cached_property
+    def discrete(self) -> HostArray:
+        """Which columns are held while the others are climbed; shape (d,)."""
+        return np.array([_is_coarse(block) for block in self.blocks for _ in range(block.width)], dtype=bool)
+
+    @cached_property
+    def ends(self) -> tuple[HostArray, HostArray]:
+        """The smallest and the largest legal value of each column."""
+        return self.snap(np.zeros(self.dimension)), self.snap(np.ones(self.dimension))
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every point of the cube is legal."""
+        return all(isinstance(block, Interval) for block in self.blocks)
+
+    @property
+    def size(self) -> int | None:
+        """The number of legal points; None if there is a continuous coordinate."""
+        counts = [block.levels for block in self.blocks]
+        return None if None in counts else math.prod(count for count in counts if count is not None)
+
+    def snap(self, X: HostArray) -> HostArray:
+        """The legal points nearest to rows (..., d)."""
+        parts = [block.snap(X[..., columns]) for block, columns in zip(self.blocks, self.columns, strict=True)]
+        return np.concatenate(parts, axis=-1) if parts else X
+
+    def spread(self, U: HostArray) -> HostArray:
+        """Legal points from numbers (..., blocks) in [0, 1), one for each block: uniform numbers give uniform points."""
+        parts = []
+        for k, block in enumerate(self.blocks):
+            u = U[..., k : k + 1]
+            if isinstance(block, Choice):
+                parts.append(block.place(np.minimum(u[..., 0] * block.levels, block.levels - 1).astype(np.int64)))
+            else:
+                parts.append(block.snap(u))
+        return np.concatenate(parts, axis=-1)
+
+    def keys(self, X: HostArray) -> list[bytes]:
+        """Legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded."""
+        parts = []
+        for block, columns in zip(self.blocks, self.columns, strict=True):
+            here = X[:, columns]
+            if isinstance(block, Interval):
+                parts.append(here[:, 0] + 0.0)
+            elif isinstance(block, Lattice):
+                parts.append(block.index(here[:, 0]))
+            else:
+                parts.append(block.index(here).astype(np.float64))
+        return [row.tobytes() for row in np.stack(parts, axis=1)]
+
+    def at(self, number: int) -> HostArray:
+        """The legal point with a number from 0 to `size` - 1, for domains without a continuous coordinate."""
+        parts = []
+        for block in reversed(self.blocks):
+            assert not isinstance(block, Interval), "a continuous coordinate has no numbers"
+            number, index = divmod(number, block.levels)
+            parts.append(np.atleast_1d(block.place(np.asarray(index))))
+        return np.concatenate(parts[::-1])
+
+    def everything(self) -> HostArray:
+        """All legal points (size, d) of a small domain."""
+        rows = np.indices([block.levels or 1 for block in self.blocks]).reshape(len(self.blocks), -1)
+        parts = []
+        for block, index in zip(self.blocks, rows, strict=True):
+            assert not isinstance(block, Interval), "a continuous coordinate cannot be enumerated"
+            parts.append(block.place(index).reshape(len(index), block.width))
+        return np.concatenate(parts, axis=1)
+
+    def neighbours(self, X: HostArray, rng: np.random.Generator) -> HostArray:
+        """Legal points one discrete move away from rows (N, d); shape (N, moves, d).
+
+        A lattice moves one level up or down, or to a level drawn at random; a choice to every other alternative, or to
+        a few drawn at random when there are many. Moves that lead out of the domain stay where they are.
+        """
+        moves = [self._moved(X, columns, new) for columns, new in self._moves(X, rng)]
+        return np.stack(moves, axis=1) if moves else X[:, None, :][:, :0]
+
+    def _moves(self, X: HostArray, rng: np.random.Generator) -> Iterator[tuple[slice, HostArray]]:
+        for block, columns in zip(self.blocks, self.columns, strict=True):
+            here = X[:, columns]
+            if isinstance(block, Lattice):
+                level = block.index(here)
+                for step in (-1.0, 1.0):
+                    yield columns, block.place(np.clip(level + step, 0, block.levels - 1))
+                if block.levels > 3:
+                    yield columns, block.snap(rng.random(here.shape))
+            elif isinstance(block, Choice):
+                chosen = block.index(here)
+                few = min(block.levels - 1, MOST_MOVES)
+                steps = rng.permutation(block.levels - 1)[:few] + 1
+                for step in steps:
+                    yield columns, block.place((chosen + step) % block.levels)
+
+    @staticmethod
+    def _moved(X: HostArray, columns: slice, new: HostArray) -> HostArray:
+        moved = X.copy()
+        moved[:, columns] = new
+        return moved
+
+
+MOST_MOVES = 12
+"""From one choice, to so many others at most in one round."""
+
+
+def _is_coarse(block: Block) -> bool:
+    return isinstance(block, Choice) or (isinstance(block, Lattice) and block.levels <= FINE)
+
+
+def cube(dimension: int) -> Domain:
+    """The unit cube, every point of it legal."""
+    return Domain((Interval(),) * dimension)

@@ -1,0 +1,166 @@
+"""Global maximization over a domain with lattices and choices, of many functions at once.
+
+Candidates are rounded to legal points and screened. From each function's best basins two moves alternate: the continuous
+coordinates are climbed with the discrete ones held, then discrete neighbours are tried and the best taken, until
+nothing gets better. Every point considered is legal, so the result needs no rounding that could spoil it.
+
+A domain with few points is searched completely.
+
+Notation
+    P    functions          N    candidates          q    climbs of one function
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.ascent import Evaluation, ascend
+from xstar.search.box import BoxSearch, Maxima, Objective, distinct, pick_basins
+from xstar.search.domain import Domain
+
+COMPLETE = 2048
+"""A domain with no more points than this is searched completely."""
+ROUNDS = 5
+"""Of climbing and discrete moves."""
+WALK = 12
+"""Discrete moves in one round."""
+SEED = 0x5EA7C4
+"""Of the random moves, so that a search depends on its arguments alone."""
+
+
+@dataclass(frozen=True)
+class MixedSearch:
+    """Search over the legal points of a domain, except the forbidden ones (as `Domain.keys`).
+
+    `num_starts` climbs for each function; after the first round the best third goes on.
+    """
+
+    domain: Domain
+    forbidden: Collection[bytes] = field(default_factory=frozenset)
+    num_starts: int | None = None
+
+    def maximize(self, objective: Objective, candidates: Array) -> Maxima:
+        """The best legal point found for each function; its value is -inf where all that was tried is forbidden."""
+        if self.domain.continuous and not self.forbidden:
+            return BoxSearch(self.num_starts).maximize(objective, candidates)
+        rng = np.random.default_rng(SEED)
+        size = self.domain.size
+        complete = size is not None and size <= COMPLETE
+        points = self.domain.everything() if complete else distinct(self.domain.snap(to_numpy(candidates)))
+        values = objective.screen(points)
+        walk = _Walk(objective, self.domain, self.forbidden, values, rng)
+        screened = np.where(walk.banned(points), -np.inf, to_numpy(values))
+        count = self.num_starts or min(4 + 2 * len(self.domain.blocks), 24)
+        picked = pick_basins(move(screened, values), move(points, values), count)
+        x = points[picked]
+        best = walk.values(x)
+        for turn in range(1 if complete else ROUNDS):
+            before = best
+            x, best = walk.climb(x, best)
+            x, best = walk.step(x, best)
+            if turn == 0:
+                x, best = _best_third(x, best)
+            elif np.all(best <= before):
+                break
+        return self._maxima(walk, x, best)
+
+    def _maxima(self, walk: _Walk, x: HostArray, best: HostArray) -> Maxima:
+        """The best of each function with its derivatives."""
+        rows = np.arange(len(x))
+        top = np.argmax(best, axis=1)
+        there = walk.objective.evaluate(move(x[rows, top][:, None, :], walk.like), rows)
+        xp = namespace(there.value)
+        place, gradient = move(x[rows, top], walk.like), there.gradient[:, 0, :]
+        lower, upper = (move(end, walk.like) for end in self.domain.ends)
+        outward = ((place <= lower) & (gradient < 0.0)) | ((place >= upper) & (gradient > 0.0))
+        done = move(np.ones(len(x), dtype=bool), walk.like)
+        return Maxima(
+            place, move(best[rows, top], walk.like), gradient, outward & move(~self.domain.discrete, walk.like),
+            done, xp.astype(done, xp.int64),
+        )  # fmt: skip
+
+
+class _Walk:
+    """Moves of points (P, q, d) on the host; the objective's arrays may be elsewhere."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        domain: Domain,
+        forbidden: Collection[bytes],
+        like: Array,
+        rng: np.random.Generator,
+    ) -> None:
+        self.objective, self.domain, self.forbidden, self.like, self.rng = objective, domain, forbidden, like, rng
+
+    def values(self, x: HostArray) -> HostArray:
+        """Values (P, q) of legal points, -inf for forbidden ones and for what is not finite."""
+        value = to_numpy(self.objective.value(move(x, self.like), np.arange(len(x))))
+        banned = self.banned(x.reshape(-1, x.shape[-1])).reshape(value.shape)
+        return np.where(np.isfinite(value) & ~banned, value, -np.inf)
+
+    def banned(self, rows: HostArray) -> HostArray:
+        """Which legal points (N, d) are forbidden."""
+        if not self.forbidden:
+            return np.zeros(len(rows), dtype=bool)
+        return np.array([key in self.forbidden for key in self.domain.keys(rows)], dtype=bool)
+
+    def climb(self, x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
+        """Climb the continuous coordinates, round, and keep what got better."""
+        held = self.domain.discrete
+        if held.all():
+            return x, best
+        lower = move(np.zeros(x.shape[-1]), self.like)
+        found = ascend(_Held(self.objective, held).evaluate, move(x, self.like), lower, lower + 1.0, max_iterations=40)
+        climbed = to_numpy(found.x)
+        climbed = self.domain.snap(np.where(held, x, climbed))
+        return self._better(x, best, climbed, self.values(climbed))
+
+    def step(self, x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
+        """Take the best discrete neighbour, again and again until none is better."""
+        P, q, d = x.shape
+        for _ in range(WALK):
+            around = self.domain.neighbours(x.reshape(-1, d), self.rng)
+            moves = around.shape[1]
+            if moves == 0:
+                break
+            value = self.values(around.reshape(P, q * moves, d)).reshape(P, q, moves)
+            top = np.argmax(value, axis=-1)
+            there = np.take_along_axis(around.reshape(P, q, moves, d), top[..., None, None], axis=2)[:, :, 0]
+            height = np.take_along_axis(value, top[..., None], axis=2)[..., 0]
+            if not np.any(height > best):
+                break
+            x, best = self._better(x, best, there, height)
+        return x, best
+
+    @staticmethod
+    def _better(x: HostArray, best: HostArray, y: HostArray, value: HostArray) -> tuple[HostArray, HostArray]:
+        up = value > best
+        return np.where(up[..., None], y, x), np.where(up, value, best)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """An objective whose discrete coordinates have no slope: climbing leaves them alone."""
+
+    objective: Objective
+    held: HostArray
+
+    def evaluate(self, x: Array, problems: HostArray) -> Evaluation:
+        value, gradient, hessian = self.objective.evaluate(x, problems)
+        free = move(1.0 - self.held.astype(np.float64), gradient)
+        if hessian is not None:
+            xp = namespace(hessian)
+            bend = xp.broadcast_to(move(np.diag(self.held.astype(np.float64)), gradient), hessian.shape)
+            hessian = hessian * free[:, None] * free - bend
+        return Evaluation(value, gradient * free, hessian)
+
+
+def _best_third(x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
+    kept = -(-best.shape[1] // 3)
+    order = np.argsort(-best, axis=1, kind="stable")[:, :kept]
+    return np.take_along_axis(x, order[..., None], axis=1), np.take_along_axis(best, order, axis=1)

@@ -1,0 +1,130 @@
+"""Old results from a table: a CSV file, a list of dictionaries, a pandas DataFrame."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xstar.errors import DataError, FileError
+from xstar.space import Categorical, Integer, Parameter, Space
+
+FAILURES = ("nan", "inf", "-inf", "fail", "failed", "failure", "error", "crashed")
+"""What stands in the place of a value that there is not."""
+
+
+class Row(NamedTuple):
+    """One result."""
+
+    params: dict[str, Any]
+    value: float | None
+    """None for a failure."""
+    sd: float | None
+    reason: str
+
+
+def read(table: Any, space: Space, value: str, sd: str) -> list[Row]:
+    """The results in a table; rows without a value are left out."""
+    frame = hasattr(table, "to_dict") and hasattr(table, "columns")
+    if isinstance(table, str | Path):
+        rows = _read_csv(Path(table))
+    elif frame:
+        rows = [
+            {str(name): None if _missing(cell) else cell for name, cell in row.items()}
+            for row in table.to_dict(orient="records")
+        ]
+    elif isinstance(table, Iterable) and not isinstance(table, Mapping):
+        rows = list(table)
+    else:
+        raise DataError(
+            f"a table is the path of a CSV file, a list of dictionaries or a DataFrame; received {type(table).__name__}."
+        )
+    results = []
+    for k, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise DataError(f"row {k + 1} of the table must be a dictionary; received {row!r}.")
+        if value not in row:
+            raise DataError(f'row {k + 1} of the table has no column "{value}"; it has {list(row)}.')
+        if row[value] is None or row[value] == "":
+            continue
+        try:
+            results.append(_result(row, space, value, sd))
+        except DataError as error:
+            raise DataError(f"row {k + 1} of the table: {error}") from error
+    return results
+
+
+def _result(row: Mapping[str, Any], space: Space, value: str, sd: str) -> Row:
+    params = {}
+    for name, parameter in space.parameters.items():
+        if name not in row and parameter.block is not None:
+            raise DataError(f'there is no column "{name}".')
+        params[name] = _cell(row[name], parameter, name) if name in row else parameter.decode(_nowhere())
+    given = row[value]
+    text = str(given).strip()
+    noise = row.get(sd)
+    noise = None if noise is None or noise == "" or _missing(noise) else _number(noise, sd)
+    if text.lower() in FAILURES:
+        return Row(params, None, None, f"value was {text}")
+    return Row(params, _number(given, value), noise, "")
+
+
+def _cell(cell: Any, parameter: Parameter, name: str) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    if isinstance(parameter, Categorical):
+        if cell in parameter.choices:
+            return cell
+        named = [choice for choice in parameter.choices if str(choice) == cell]
+        if not named:
+            raise DataError(f'column "{name}" is one of {list(parameter.choices)!r}; received {cell!r}.')
+        return named[0]
+    number = _number(cell, name)
+    if isinstance(parameter, Integer) and number == int(number):
+        # Text of a whole number, so that those beyond 2^53 stay exact.
+        return int(cell) if cell.strip().lstrip("+-").isdigit() else int(number)
+    return number
+
+
+def _number(cell: Any, name: str) -> float:
+    if not isinstance(cell, str):
+        return cell  # type: ignore[no-any-return]  # what is no number is refused where it is told
+    text = cell.strip()
+    try:
+        # Spreadsheets of many countries write a decimal comma.
+        number = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    except ValueError as error:
+        raise DataError(f'column "{name}" needs a number; received {cell!r}.') from error
+    if not math.isfinite(number):
+        raise DataError(f'column "{name}" needs a finite number; received {cell!r}.')
+    return number
+
+
+def _read_csv(path: Path) -> list[dict[str, Any]]:
+    """Rows of a file with a header, separated by commas, semicolons or tabs, whichever the header has most of."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise FileError(f"there is no file {str(path)!r}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{str(path)!r} cannot be read as a table: {error}.") from error
+    header = text.partition("\n")[0]
+    separator = max(",;\t", key=header.count)
+    rows = csv.DictReader(text.splitlines(), delimiter=separator, skipinitialspace=True)
+    return [{(name or "").strip(): cell for name, cell in row.items() if name is not None} for row in rows]
+
+
+def _missing(cell: Any) -> bool:
+    """NaN, or whatever pandas has in an empty cell: all of these differ from themselves."""
+    try:
+        return cell is not None and not bool(cell == cell)  # noqa: PLR0124
+    except TypeError:
+        return True
+
+
+def _nowhere() -> Any:
+    import numpy as np
+
+    return np.zeros(1)

@@ -1,0 +1,151 @@
+"""What goes in and comes out: trials, recommendations, explanations, where the optimum is, results.
+
+All of them are records: they change nothing and compute nothing but views of themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from xstar.numerics.arrays import HostArray
+
+State = Literal["pending", "done", "failed", "withdrawn"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluation: asked for, told, failed or withdrawn."""
+
+    number: int
+    params: Mapping[str, Any]
+    state: State = "pending"
+    value: float | None = None
+    sd: float | None = None
+    """The standard deviation of the value's noise, if it was told."""
+    reason: str | None = None
+    """Why it failed."""
+    diagnostics: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """How the suggestion came about: `rung` is the method used, `why` says why it was not the one asked for."""
+
+    @property
+    def x(self) -> HostArray:
+        """The parameters as an array, in their order."""
+        return np.array(list(self.params.values()))
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The point with the best posterior mean."""
+
+    params: Mapping[str, Any]
+    mean: float
+    """The posterior mean there, in the units of the values."""
+    sd: float
+    """And its standard deviation: of the function, not of another noisy evaluation."""
+
+    @property
+    def x(self) -> HostArray:
+        """The parameters as an array, in their order."""
+        return np.array(list(self.params.values()))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a point is worth evaluating, given the data without its own result."""
+
+    params: Mapping[str, Any]
+    bits: float
+    """The information about the place of the optimum that its result is expected to give."""
+    mean: float
+    """The predicted value, in the user's units."""
+    sd: float
+    """The standard deviation of the function there, likewise."""
+    nearest: float | None
+    """Distance to the nearest data point in the unit cube; None without data."""
+    exploration: float
+    """The share, from 0 to 1, of the expected improvement that comes from not knowing rather than from a good mean."""
+    success: float
+    """The chance that the evaluation succeeds; 1 if none has failed."""
+    rung: str | None
+    """The method that made the suggestion, or a simpler one that it fell back to; None if it was not asked for."""
+    why: str | None
+    """Why it fell back."""
+
+    def __str__(self) -> str:
+        where = "no data yet" if self.nearest is None else f"{self.nearest:.3f} from the nearest data point"
+        lines = [
+            f"expected information   {self.bits:.3g} bits about where the optimum is",
+            f"prediction             {self.mean:.6g} ± {self.sd:.2g}",
+            f"place                  {where} (in the unit cube)",
+            f"exploration            {self.exploration:.0%} of the expected improvement is curiosity",
+        ]
+        if self.success < 1.0:
+            lines.append(f"chance of success      {self.success:.0%}")
+        if self.rung is not None:
+            lines.append(f"suggested by           {self.rung}" + (f" ({self.why})" if self.why else ""))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class OptimumPosterior:
+    """Where the optimum may be: draws of its place, and of what the recommendation leaves to gain."""
+
+    params: Mapping[str, list[Any]]
+    """Sampled optima: for each parameter, its value in every sample."""
+    regret: HostArray
+    """For each sampled function, how much better its optimum is than its value at the recommendation; user's units."""
+    recommendation: Recommendation
+
+    def __len__(self) -> int:
+        return len(self.regret)
+
+    def interval(self, name: str, probability: float = 0.9) -> tuple[Any, Any] | dict[Any, float]:
+        """The central credible interval of a parameter; for a categorical one, the probability of each choice seen."""
+        values = self.params[name]
+        if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+            return {value: values.count(value) / len(values) for value in dict.fromkeys(values)}
+        tail = (1.0 - probability) / 2.0
+        whole = all(isinstance(value, int) for value in values)
+        low, high = np.quantile(np.array(values, dtype=np.float64), [tail, 1.0 - tail],
+                                method="inverted_cdf" if whole else "linear")  # fmt: skip
+        return (int(low), int(high)) if whole else (float(low), float(high))
+
+    def intervals(self, probability: float = 0.9) -> dict[str, Any]:
+        """The credible interval of every parameter."""
+        return {name: self.interval(name, probability) for name in self.params}
+
+    def regret_quantile(self, probability: float = 0.95) -> float:
+        """With this probability, no more than so much is left to gain."""
+        return float(np.quantile(self.regret, probability))
+
+    def __str__(self) -> str:
+        lines = [f"the optimum is, with 90 % probability (from {len(self)} samples),"]
+        for name, interval in self.intervals().items():
+            if isinstance(interval, dict):
+                ranked = sorted(interval.items(), key=lambda item: -item[1])
+                shown = ", ".join(f"{value!r} ({share:.0%})" for value, share in ranked[:5])
+            else:
+                shown = f"{interval[0]:.6g} to {interval[1]:.6g}"
+            lines.append(f"  {name}: {shown}")
+        lines.append(f"left to gain: {self.regret_quantile(0.5):.3g} (median), {self.regret_quantile():.3g} (95 %)")
+        return "\n".join(lines)
+
+
+def summarize(trial: Trial) -> str:
+    """One line about a trial."""
+    params = ", ".join(f"{name}={_short(value)}" for name, value in trial.params.items())
+    outcome = {
+        "pending": "pending",
+        "done": f"{trial.value!r}",
+        "failed": f"failed: {trial.reason}",
+        "withdrawn": "withdrawn",
+    }[trial.state]
+    return f"#{trial.number}  {params}  ->  {outcome}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
