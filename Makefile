@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS := 1
 .PHONY: demo test lint types contracts check format docs benchmarks clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python -m examples.sample_paths
+	$(BIN)/python -m examples.demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)

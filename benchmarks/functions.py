@@ -35,7 +35,7 @@ def branin(x: Any) -> float:
     """Minus Branin's function over 10, on the unit square; three maxima."""
     a, b = 15.0 * x[0] - 5.0, 15.0 * x[1]
     bend = b - 5.1 / (4.0 * math.pi**2) * a * a + 5.0 / math.pi * a - 6.0
-    return -(bend**2 + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(a) + 10.0) / 10.0
+    return -float(bend**2 + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(a) + 10.0) / 10.0
 
 
 BRANIN_MAXIMUM = -10.0 / (8.0 * math.pi) / 10.0
@@ -63,7 +63,9 @@ HARTMANN_P = np.array([
 
 def hartmann(x: Any) -> float:
     """Hartmann's function of six variables."""
-    return float(np.array([1.0, 1.2, 3.0, 3.2]) @ np.exp(-np.sum(HARTMANN_A * (np.asarray(x) - HARTMANN_P) ** 2, axis=1)))
+    return float(
+        np.array([1.0, 1.2, 3.0, 3.2]) @ np.exp(-np.sum(HARTMANN_A * (np.asarray(x) - HARTMANN_P) ** 2, axis=1))
+    )
 
 
 HARTMANN_MAXIMUM = 3.322368011391339
@@ -108,7 +110,7 @@ def tuning(params: Mapping[str, Any]) -> float:
     fit = 0.25 * (rate - best_rate + 0.15 * (params["layers"] - 3)) ** 2
     size = 0.04 * (params["layers"] - 4) ** 2 + 0.05 * (width - 7.0) ** 2
     bonus = {"relu": 0.0, "tanh": -0.15, "gelu": 0.12}[params["activation"]] + (0.1 if params["norm"] else 0.0)
-    return bonus - fit - size
+    return float(bonus - fit - size)
 
 
 RECIPE_SPACE = Space(
@@ -125,7 +127,7 @@ def recipe(params: Mapping[str, Any]) -> float:
     warmth = math.exp(-(((params["temperature"] - best) / 18.0) ** 2))
     time = 1.0 - math.exp(-params["hours"] / 5.0) - 0.012 * max(0, params["hours"] - 10)
     excess = 1.0 - 0.12 * (params["equivalents"] - 3) ** 2 / 4.0
-    return height * warmth * time * excess
+    return float(height * warmth * time * excess)
 
 
 def problem(name: str, seed: int) -> Problem:

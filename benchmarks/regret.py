@@ -3,9 +3,9 @@
     python -m benchmarks.regret [--problems branin gp] [--methods pes logei] [--seeds 10] [--jobs 2]
 
 Three Latin-hypercube points to start with and the same noise for all methods of one seed. Every method recommends the
-maximizer of its posterior mean; the immediate regret is what the true function loses there. Printed: median and 75 % quantile
-over seeds. Curves go to benchmarks/results/regret.json, which keeps the rows of earlier runs that are not run again, and to
-benchmarks/results/regret.png.
+maximizer of its posterior mean; the immediate regret is what the true function loses there. Printed: median and 75 %
+quantile over seeds. Curves go to benchmarks/results/regret.json, which keeps the rows of earlier runs that are not run
+again, and to benchmarks/results/regret.png.
 """
 
 from __future__ import annotations

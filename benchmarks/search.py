@@ -45,6 +45,10 @@ class GradientOnly:
         """Values at shared points."""
         return self.paths.screen(X)
 
+    def value(self, x: Any, problems: Any, /) -> Any:
+        """Values at own points."""
+        return self.paths.value(x, problems)
+
     def evaluate(self, x: Any, problems: Any, /) -> Evaluation:
         """Value and gradient."""
         return self.paths.evaluate(x, problems)._replace(hessian=None)

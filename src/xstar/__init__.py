@@ -3,12 +3,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from xstar.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from xstar.errors import DegradedWarning as DegradedWarning
     from xstar.errors import SpaceExhausted as SpaceExhausted
     from xstar.errors import XstarError as XstarError
     from xstar.methods import Method as Method
     from xstar.optimizer import Optimizer as Optimizer
+    from xstar.run import Result as Result
+    from xstar.run import maximize as maximize
+    from xstar.run import minimize as minimize
+    from xstar.run import optimize as optimize
     from xstar.space import Categorical as Categorical
     from xstar.space import Integer as Integer
     from xstar.space import Real as Real
@@ -18,14 +24,16 @@ if TYPE_CHECKING:
     from xstar.trial import Recommendation as Recommendation
     from xstar.trial import Trial as Trial
 
-__version__ = "0.1.0.dev0"
-
 _HOMES = {
     "DegradedWarning": "errors",
     "SpaceExhausted": "errors",
     "XstarError": "errors",
     "Method": "methods",
     "Optimizer": "optimizer",
+    "Result": "run",
+    "maximize": "run",
+    "minimize": "run",
+    "optimize": "run",
     "Categorical": "space",
     "Integer": "space",
     "Real": "space",
@@ -35,7 +43,6 @@ _HOMES = {
     "Recommendation": "trial",
     "Trial": "trial",
 }
-__all__ = [*sorted(_HOMES), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -46,4 +53,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*_HOMES, "__version__"]

@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -43,7 +42,8 @@ BARRIER = 10.0
 """How steeply a recommendation is punished for a smaller chance, in standard deviations of the values."""
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True)
+class Evidence:
     """All that the trials say, in an order of its own."""
 
     X: HostArray
@@ -82,8 +82,9 @@ def _pool(evidence: Evidence) -> Evidence:
 
     Replicates of unknown noise stay apart, because their scatter says what the noise is; a GP pools them itself.
     """
-    X, values, sd = evidence[:3]
-    kept, seen = [], {}
+    X, values, sd = evidence.X, evidence.values, evidence.sd
+    kept: list[tuple[int, float, float]] = []
+    seen: dict[bytes, list[int]] = {}
     for i, row in enumerate(X):
         if np.isnan(sd[i]):
             kept.append((i, values[i], sd[i]))
@@ -102,8 +103,8 @@ def _pool(evidence: Evidence) -> Evidence:
             kept.append((rows[0], float(share @ values[rows] / share.sum()), float(1.0 / np.sqrt(share.sum() * scale))))
     kept.sort(key=lambda item: item[0])
     places = [item[0] for item in kept]
-    return evidence._replace(
-        X=X[places], values=np.array([item[1] for item in kept]), sd=np.array([item[2] for item in kept])
+    return replace(
+        evidence, X=X[places], values=np.array([item[1] for item in kept]), sd=np.array([item[2] for item in kept])
     )
 
 
@@ -126,11 +127,16 @@ class Model:
         mean, variance = self.post.predict(rows)
         return mean.mean(axis=0), np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
 
+    def unknown_share(self, rows: HostArray) -> HostArray:
+        """The share of the prior variance that the data have left at points (m, d): 1 where nothing is known."""
+        _, variance = self.post.predict(rows)
+        return np.asarray(np.mean(variance / self.post.hyper.variance[:, None], axis=0))
+
     def success_at(self, rows: HostArray) -> HostArray:
         """The chance of success at points (m, d)."""
         if self.success is None:
             return np.ones(len(rows))
-        return np.minimum(np.exp(self.success.log_probability(rows)), 1.0)
+        return np.asarray(np.minimum(np.exp(self.success.log_probability(rows)), 1.0))
 
     def maximize(
         self, objective: Objective, rng: np.random.Generator, *, forbidden: frozenset[bytes] = frozenset(),
@@ -204,8 +210,8 @@ def fit(
 def design_weights(X: HostArray) -> HostArray:
     """Weights (n,) of a mean that does not favor places where many points are: K^{-1} 1, normalized.
 
-    A search gathers points about the optimum. Their plain mean would be close to the best value, and a model with such a
-    mean would expect that much of every place not yet seen.
+    A search gathers points about the optimum. Their plain mean would be close to the best value, and a model with such
+    a mean would expect that much of every place not yet seen.
     """
     n, d = X.shape
     hyper = Hyperparameters(np.full(d, REFERENCE_LENGTHSCALE * np.sqrt(d)), 1.0, REFERENCE_NOISE)

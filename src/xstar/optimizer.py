@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -22,7 +22,6 @@ import numpy as np
 
 from xstar import saving, tables
 from xstar.acquisition import PES
-from xstar.acquisition.improvement import ImprovementScore
 from xstar.errors import DataError, DegradedWarning, SettingsError, SpaceExhausted, TrialError
 from xstar.methods import Method, find_method
 from xstar.model import Evidence, Model, fit, gather
@@ -64,7 +63,9 @@ class Optimizer:
             raise SettingsError(f'direction must be "maximize" or "minimize"; received {direction!r}.')
         self.direction = direction
         self.method = find_method(method)
-        self.method_name = method if isinstance(method, str) else type(self.method.acquisition).__name__.lower()
+        self._method_given = method
+        named = "random" if self.method.acquisition is None else type(self.method.acquisition).__name__.lower()
+        self.method_name = method if isinstance(method, str) else named
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else integer(seed, "seed", 0)
         self.noise = None if noise is None else _check_sd(noise, "noise")
         free = len(self.space.free)
@@ -216,8 +217,8 @@ class Optimizer:
             self._trials.append(known)
         elif known.state != "pending" and not overwrite:
             raise TrialError(
-                f"trial {known.number} is {known.state} already; use replace=True to correct it, or tell its parameters "
-                "to add another result."
+                f"trial {known.number} is {known.state} already; use replace=True to correct it, or tell its "
+                "parameters to add another result."
             )
         told = replace(known, state=state, **outcome)
         self._trials[told.number] = told
@@ -228,7 +229,7 @@ class Optimizer:
         """The trial that is meant; None for parameters of no trial."""
         if isinstance(reference, Trial):
             number = reference.number
-        elif isinstance(reference, numbers.Integral) and not isinstance(reference, bool):
+        elif isinstance(reference, int | np.integer) and not isinstance(reference, bool):
             number = int(reference)
         else:
             params = self.space.accept(reference)
@@ -250,8 +251,8 @@ class Optimizer:
             return self._recommendation(model)
 
     def _recommendation(self, model: Model) -> Recommendation:
-        mean, sd = model.predict(model.best_row[None])
-        return Recommendation(self.space.decode(model.best_row), *self._in_user_units(model, mean[0], sd[0]))
+        mean, sd = self._in_user_units(model, *model.predict(model.best_row[None]))
+        return Recommendation(self.space.decode(model.best_row), float(mean[0]), float(sd[0]))
 
     def where(self, num_samples: int = 200) -> OptimumPosterior:
         """Draws of where the optimum is, and of how much better it is than the recommendation."""
@@ -263,6 +264,19 @@ class Optimizer:
             points = [self.space.decode(row) for row in rows]
             params = {name: [point[name] for point in points] for name in self.space.parameters}
             return OptimumPosterior(params, regret, self._recommendation(model))
+
+    def predict(self, points: Sequence[Any]) -> tuple[HostArray, HostArray]:
+        """Mean and standard deviation of the function at some parameters, in the user's units; shapes (m,)."""
+        rows = self._rows(points)
+        with limited_threads(self.threads), np.errstate(all="ignore"):
+            model = self._model()
+            return self._in_user_units(model, *model.predict(rows))
+
+    def information(self, points: Sequence[Any]) -> HostArray:
+        """The information about the place of the optimum, in bits, that evaluations at some parameters would give."""
+        rows = self._rows(points)
+        with limited_threads(self.threads), np.errstate(all="ignore"):
+            return self._bits(replace(self._model(), evidence=self._gather()), rows)
 
     def explain(self, trial: Any) -> Explanation:
         """Why a trial, or any parameters, are worth evaluating, given everything told but its own result."""
@@ -279,22 +293,16 @@ class Optimizer:
 
     def _explanation(self, model: Model, params: Mapping[str, Any], trial: Trial | None) -> Explanation:
         row = self.space.encode(params)[None]
-        mean, sd = model.predict(row)
-        acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
-        pending = model.evidence.pending
-        score = acquisition.prepare(
-            model.post, np.random.default_rng([self.seed, 4]), pending if len(pending) else None, model.domain
-        )
+        mean, sd = self._in_user_units(model, *model.predict(row))
         diagnostics = {} if trial is None else trial.diagnostics
         gap = np.sqrt(np.min(np.sum((model.evidence.X - row) ** 2, axis=1)))
-        value, spread = self._in_user_units(model, mean[0], sd[0])
         return Explanation(
             params=params,
-            bits=float(score(row)[0]) / math.log(2.0),
-            mean=value,
-            sd=spread,
+            bits=float(self._bits(model, row)[0]),
+            mean=float(mean[0]),
+            sd=float(sd[0]),
             nearest=float(gap),
-            exploration=float(ImprovementScore(model.post, logarithm=False).exploration(row)[0]),
+            exploration=float(model.unknown_share(row)[0]),
             success=float(model.success_at(row)[0]),
             rung=diagnostics.get("rung"),
             why=diagnostics.get("why"),
@@ -304,16 +312,22 @@ class Optimizer:
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all."""
-        saving.write(path, self)
+        study = saving.Study(
+            self.space, self.direction, self._method_given, self.seed, self.noise, self.num_initial, self.threads,
+            self.trials,
+        )  # fmt: skip
+        saving.write(path, study)
 
     @classmethod
     def load(cls, path: str | Path, space: Any = None) -> Optimizer:
-        """Continue from a file. With another `space` of the same parameters, old data are kept, inside or outside it."""
-        return saving.read(path, cls, space)
-
-    def restore(self, trials: list[Trial]) -> None:
-        """Start from trials numbered from 0, as a file has them."""
-        self._trials, self._fitted = list(trials), None
+        """Continue from a file. With another `space` of the same parameters, old data are kept, inside it or not."""
+        study = saving.read(path, space)
+        optimizer = cls(
+            study.space, study.direction, study.method, study.seed,
+            noise=study.noise, num_initial=study.num_initial, threads=study.threads,
+        )  # fmt: skip
+        optimizer._trials = list(study.trials)
+        return optimizer
 
     # Inside
 
@@ -321,9 +335,19 @@ class Optimizer:
     def _sign(self) -> float:
         return 1.0 if self.direction == "maximize" else -1.0
 
-    def _in_user_units(self, model: Model, mean: float, sd: float) -> tuple[float, float]:
-        y, spread = np.asarray(mean), np.asarray(sd)
-        return self._sign * float(model.scaling.inverse(y)), float(model.scaling.spread(y, spread))
+    def _in_user_units(self, model: Model, mean: HostArray, sd: HostArray) -> tuple[HostArray, HostArray]:
+        return self._sign * model.scaling.inverse(mean), model.scaling.spread(mean, sd)
+
+    def _rows(self, points: Sequence[Any]) -> HostArray:
+        rows = [self.space.encode(self.space.accept(point)) for point in points]
+        return np.array(rows).reshape(len(rows), self.space.domain.dimension)
+
+    def _bits(self, model: Model, rows: HostArray) -> HostArray:
+        """The expected information at points (m, d), by the method's own PES or, if it has none, the default."""
+        acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
+        rng, pending = np.random.default_rng([self.seed, 4]), model.evidence.pending
+        score = acquisition.prepare(model.post, rng, pending if len(pending) else None, model.domain)
+        return np.asarray(score(rows)) / math.log(2.0)
 
     def _gather(self) -> Evidence:
         return gather(self.space, self._trials, self._sign)

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xstar import acquisition, gp
 from xstar.errors import FileError
-from xstar.methods import METHODS, Method
+from xstar.files import write_text
+from xstar.methods import Method
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import Trial
-
-if TYPE_CHECKING:
-    from xstar.optimizer import Optimizer
+from xstar.version import __version__
 
 FORMAT = "xstar study"
 VERSION = 1
 SETTINGS = (
-    Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior, gp.Gamma,
-    gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
+    Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior,
+    gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
     acquisition.Thompson,
 )  # fmt: skip
 """What a method may be made of."""
@@ -35,90 +32,66 @@ KINDS = {kind.__name__: kind for kind in SETTINGS}
 PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
 
 
-def write(path: str | Path, optimizer: Optimizer) -> None:
+class Study(NamedTuple):
+    """All that an optimizer is made of."""
+
+    space: Space
+    direction: str
+    method: str | Method
+    seed: int
+    noise: float | None
+    num_initial: int
+    threads: int | None
+    trials: tuple[Trial, ...]
+
+
+def write(path: str | Path, study: Study) -> None:
     """Write a study: to a file beside it first, which then takes its name, so that a crash leaves the old one."""
-    text = json.dumps(_describe(optimizer), ensure_ascii=False, indent=1)
+    text = json.dumps(_describe(study), ensure_ascii=False, indent=1)
     write_text(Path(path), text + "\n")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replace a file's content atomically, and make sure that it is on the disk."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable, where the system lets folders be opened."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def read(path: str | Path, kind: type[Optimizer], space: Any = None) -> Optimizer:
-    """The optimizer that was written to a file, maybe with another space."""
+def read(path: str | Path, space: Any = None) -> Study:
+    """The study in a file, maybe with another space of the same parameters."""
+    name = str(path)
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise FileError(f"there is no file {str(path)!r}.") from error
+        raise FileError(f"there is no file {name!r}.") from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FileError(f"{str(path)!r} cannot be read as a study: {error}.") from error
+        raise FileError(f"{name!r} cannot be read as a study: {error}.") from error
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-        raise FileError(f'{str(path)!r} is not a study: it lacks "format": "{FORMAT}".')
+        raise FileError(f'{name!r} is not a study: it lacks "format": "{FORMAT}".')
     if not isinstance(stored.get("version"), int) or stored["version"] > VERSION:
         raise FileError(
-            f"{str(path)!r} has version {stored.get('version')!r} of the format, written by xstar {stored.get('xstar')}; this "
-            f"xstar reads up to version {VERSION}. Update xstar to read it."
+            f"{name!r} has version {stored.get('version')!r} of the format, written by xstar {stored.get('xstar')}; "
+            f"this xstar reads up to version {VERSION}. Update xstar to read it."
         )
     try:
         own = _build_space(stored["space"])
-        optimizer = kind(
-            own if space is None else space, stored["direction"], _build_method(stored["method"]), stored["seed"],
-            noise=stored["noise"], num_initial=stored["num_initial"], threads=stored["threads"],
+        new = own if space is None else Space.of(space)
+        trials = tuple(_build_trial(trial, number, own, new) for number, trial in enumerate(stored["trials"]))
+        return Study(
+            new, stored["direction"], _build_settings(stored["method"]), stored["seed"], stored["noise"],
+            stored["num_initial"], stored["threads"], trials,
         )  # fmt: skip
-        optimizer.restore(
-            [_build_trial(trial, number, own, optimizer.space) for number, trial in enumerate(stored["trials"])]
-        )
-    except (KeyError, TypeError, IndexError) as error:
-        raise FileError(f"{str(path)!r} is damaged: {type(error).__name__}: {error}.") from error
-    return optimizer
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise FileError(f"{name!r} is damaged: {type(error).__name__}: {error}.") from error
 
 
-def _describe(optimizer: Optimizer) -> dict[str, Any]:
-    from xstar import __version__
-
+def _describe(study: Study) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
         "xstar": __version__,
-        "direction": optimizer.direction,
-        "seed": optimizer.seed,
-        "noise": optimizer.noise,
-        "num_initial": optimizer.num_initial,
-        "threads": optimizer.threads,
-        "method": optimizer.method_name
-        if optimizer.method_name in METHODS and METHODS[optimizer.method_name]() == optimizer.method
-        else _describe_settings(optimizer.method),
-        "space": _describe_space(optimizer.space),
-        "trials": [_describe_trial(trial, optimizer.space) for trial in optimizer.trials],
+        "direction": study.direction,
+        "seed": study.seed,
+        "noise": study.noise,
+        "num_initial": study.num_initial,
+        "threads": study.threads,
+        "method": _describe_settings(study.method),
+        "space": _describe_space(study.space),
+        "trials": [_describe_trial(trial, study.space) for trial in study.trials],
     }
 
 
@@ -127,26 +100,23 @@ def _describe_settings(value: Any) -> Any:
         parts = {item.name: to_numpy(getattr(value, item.name)).tolist() for item in fields(value)}
         return {"kind": "Hyperparameters", **parts}
     if is_dataclass(value) and not isinstance(value, type):
-        if KINDS.get(type(value).__name__) is not type(value):
-            raise FileError(
-                f"a study with a {type(value).__name__} in its method cannot be saved: it is not part of xstar."
-            )
-        return {
-            "kind": type(value).__name__,
-            **{item.name: _describe_settings(getattr(value, item.name)) for item in fields(value)},
-        }
+        kind = type(value).__name__
+        if KINDS.get(kind) is not type(value):
+            raise FileError(f"a study with a {kind} in its method cannot be saved: it is not part of xstar.")
+        parts = {item.name: _describe_settings(getattr(value, item.name)) for item in fields(value)}
+        return {"kind": kind, **parts}
     if isinstance(value, list | tuple):
         return [_describe_settings(item) for item in value]
     return value
 
 
-def _build_method(stored: Any) -> Any:
+def _build_settings(stored: Any) -> Any:
     if isinstance(stored, dict) and "kind" in stored:
         if stored["kind"] not in KINDS:
             raise FileError(f"the study's method has a part {stored['kind']!r} that this xstar does not know.")
-        parts = {name: _build_method(value) for name, value in stored.items() if name != "kind"}
+        parts = {name: _build_settings(value) for name, value in stored.items() if name != "kind"}
         return KINDS[stored["kind"]](**parts)
-    return [_build_method(item) for item in stored] if isinstance(stored, list) else stored
+    return [_build_settings(item) for item in stored] if isinstance(stored, list) else stored
 
 
 def _describe_space(space: Space) -> dict[str, Any]:
@@ -163,8 +133,8 @@ def _describe_space(space: Space) -> dict[str, Any]:
 def _check_choice(choice: Any, name: str) -> Any:
     if choice is not None and not isinstance(choice, str | int | float | bool):
         raise FileError(
-            f'parameter "{name}" has the choice {choice!r}, which a JSON file cannot hold; use strings or numbers as choices '
-            "to save a study."
+            f'parameter "{name}" has the choice {choice!r}, which a JSON file cannot hold; use strings or numbers as '
+            "choices to save a study."
         )
     return choice
 

@@ -2,10 +2,10 @@
 
     y = (compressed(value) - center) / scale
 
-In the bulk of the values, and above it, this is a shift and a scale. Values far below the bulk (a diverged run, a penalty of
--1e9) are compressed by a logarithm: they are bad, and how bad is of no interest to a search for the maximum. So are values
-absurdly far above it, much later; the order of values never changes. Everything is relative to the spread of the values, so
-that shifting and scaling them changes nothing.
+In the bulk of the values, and above it, this is a shift and a scale. Values far below the bulk (a diverged run, a
+penalty of -1e9) are compressed by a logarithm: they are bad, and how bad is of no interest to a search for the maximum.
+So are values absurdly far above it, much later; the order of values never changes. Everything is relative to the spread
+of the values, so that shifting and scaling them changes nothing.
 
 Notation
     value    larger is better                (...)

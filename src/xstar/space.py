@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -130,8 +130,8 @@ class Integer(Parameter):
         _check_order(self, name)
         if self.log and self.low < 1:
             raise SpaceError(
-                f'parameter "{name}" has log=True but low={self.low}; a logarithmic range must start at 1 or above, for '
-                "example Integer(1, 1000, log=True)."
+                f'parameter "{name}" has log=True but low={self.low}; a logarithmic range must start at 1 or above, '
+                "for example Integer(1, 1000, log=True)."
             )
 
     @property
@@ -165,7 +165,8 @@ class Integer(Parameter):
 class Categorical(Parameter):
     """One of some alternatives without an order: strings, numbers, None, or anything else."""
 
-    choices: Sequence[Any]
+    choices: Any
+    """A list or another sequence; kept as a tuple."""
 
     def __post_init__(self) -> None:
         if isinstance(self.choices, Iterable) and not isinstance(self.choices, str | bytes):
@@ -223,7 +224,7 @@ class Space:
         if not self.parameters:
             raise SpaceError("a space needs at least one parameter, for example Space(x=Real(0, 1)).")
         for name, parameter in self.parameters.items():
-            if not isinstance(name, str) or not name:
+            if not isinstance(cast("Any", name), str) or not name:
                 raise SpaceError(f"parameter names are strings that are not empty; received {name!r}.")
             if not isinstance(parameter, Parameter):
                 raise SpaceError(
@@ -246,11 +247,14 @@ class Space:
             raise SpaceError(f"a space is a Space, a dictionary, or a list of (low, high) pairs; {_got(spec)}")
         parameters: dict[str, Parameter] = {}
         for k, bounds in enumerate(spec):
+            if isinstance(bounds, Parameter):
+                parameters[f"x{k}"] = bounds
+                continue
             try:
-                low, high = (bounds, bounds) if isinstance(bounds, Parameter) else bounds
+                low, high = bounds
             except (TypeError, ValueError) as error:
                 raise SpaceError(f"bounds[{k}] must be a pair (low, high) or a parameter; {_got(bounds)}") from error
-            parameters[f"x{k}"] = bounds if isinstance(bounds, Parameter) else Real(low, high)
+            parameters[f"x{k}"] = Real(low, high)
         space = cls(parameters)
         space.positional = True
         return space

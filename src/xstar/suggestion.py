@@ -2,8 +2,8 @@
 
     the method  ->  LogEI  ->  space filling
 
-A rung is left when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and why, is in
-the diagnostics. With too few results, or values that are all the same, points fill the space.
+A rung is left when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and why, is
+in the diagnostics. With too few results, or values that are all the same, points fill the space.
 """
 
 from __future__ import annotations
@@ -164,6 +164,6 @@ def _any_allowed(domain: Domain, forbidden: frozenset[bytes], seeds: Seeds) -> H
 
 
 EXHAUSTED = (
-    "all {} points of the space have been evaluated or are pending, and without noise there is nothing new to learn from "
-    "another evaluation. recommend() has the best point; widen the space to go on."
+    "all {} points of the space have been evaluated or are pending, and without noise there is nothing new to learn "
+    "from another evaluation. recommend() has the best point; widen the space to go on."
 )

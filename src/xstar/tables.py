@@ -39,7 +39,8 @@ def read(table: Any, space: Space, value: str, sd: str) -> list[Row]:
         rows = list(table)
     else:
         raise DataError(
-            f"a table is the path of a CSV file, a list of dictionaries or a DataFrame; received {type(table).__name__}."
+            "a table is the path of a CSV file, a list of dictionaries or a DataFrame; received a "
+            f"{type(table).__name__}."
         )
     results = []
     for k, row in enumerate(rows):

@@ -67,7 +67,7 @@ class Explanation:
     nearest: float | None
     """Distance to the nearest data point in the unit cube; None without data."""
     exploration: float
-    """The share, from 0 to 1, of the expected improvement that comes from not knowing rather than from a good mean."""
+    """How unknown the place is: the share of the prior variance that the data have left, from 0 to 1."""
     success: float
     """The chance that the evaluation succeeds; 1 if none has failed."""
     rung: str | None
@@ -81,7 +81,7 @@ class Explanation:
             f"expected information   {self.bits:.3g} bits about where the optimum is",
             f"prediction             {self.mean:.6g} ± {self.sd:.2g}",
             f"place                  {where} (in the unit cube)",
-            f"exploration            {self.exploration:.0%} of the expected improvement is curiosity",
+            f"exploration            {self.exploration:.0%} of what could be known there is still unknown",
         ]
         if self.success < 1.0:
             lines.append(f"chance of success      {self.success:.0%}")

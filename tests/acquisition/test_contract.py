@@ -8,7 +8,7 @@ from xstar.acquisition import EI, ES, MES, PES, LogEI, Thompson
 from xstar.errors import DataError, SettingsError
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential
 from xstar.numerics import arrays
-from xstar.search import BoxSearch, draw_candidates
+from xstar.search import BoxSearch, cube, draw_candidates
 
 ALL = [
     PES(8, 100),
@@ -127,7 +127,7 @@ def test_bad_arguments_are_named(rng):
         (lambda: PES(boundary="open"), 'boundary must be "aware" or "paper"; received'),
         (lambda: PES(incumbent=None), 'incumbent must be "latent" or "paper"'),
         (lambda: PES(paths="rough"), 'paths must be "exact" or "weights"'),
-        (lambda: PES(discrete=(True,)).prepare(posterior(), rng), "discrete has 1 flags for 2 coordinates"),
+        (lambda: PES().prepare(posterior(), rng, domain=cube(3)), "domain has 3 columns for 2 coordinates"),
         (lambda: ES(1), "num_representers must be at least 2"),
         (lambda: MES(2.5), "num_samples must be a whole number"),
         (lambda: Thompson(0), "num_samples must be at least 1"),

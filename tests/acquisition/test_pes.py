@@ -9,6 +9,7 @@ from tests.oracles.information_gain import information_gain, joint_draws
 from xstar.acquisition import EI, PES
 from xstar.acquisition.pes import PESScore
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths
+from xstar.search import Domain, Lattice
 
 SE = SquaredExponential()
 OLD = {"boundary": "paper", "incumbent": "paper", "paths": "weights"}
@@ -194,7 +195,7 @@ def test_pending_points_hold_no_more_news_than_their_noise():
 
 def test_discrete_coordinates_have_no_slope_constraints():
     post = posterior()
-    score = PES(10, discrete=(True, True)).prepare(post, np.random.default_rng(0))
+    score = PES(10).prepare(post, np.random.default_rng(0), domain=Domain((Lattice(9), Lattice(9))))
     plain = PES(10).prepare(post, np.random.default_rng(0))
     Z = np.random.default_rng(1).random((30, 2))
     assert np.all(score(Z) >= 0.0)

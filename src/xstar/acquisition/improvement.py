@@ -47,7 +47,9 @@ class ImprovementScore(Score):
         (H,) = post.batch_shape
         self.post, self.logarithm, self.additive = post, logarithm, logarithm
         # Without data there is nothing to improve on but the prior mean.
-        inside = take_rows(post.data.X, np.flatnonzero(inside_cube(post.data.X)))
+        # Fantasies have values of their own for each hyperparameter sample, but all at the same points.
+        points = post.data.X if post.data.X.ndim == 2 else post.data.X[0, ...]
+        inside = take_rows(points, np.flatnonzero(inside_cube(points)))
         none = inside.shape[0] == 0
         best = xp.zeros_like(post.hyper.amplitude) if none else xp.max(post.predict(inside)[0], axis=-1)
         self.best = best
@@ -69,15 +71,6 @@ class ImprovementScore(Score):
         slope = (sd_slope + (mean_slope - z[..., None] * sd_slope) / excess[..., None]) / sd[..., None]
         share = xp.exp(each - value) / each.shape[0] if self.logarithm else xp.exp(each) / each.shape[0]
         return value, xp.sum(share[..., None] * slope, axis=0)
-
-    def exploration(self, X: Array) -> Array:
-        """The share of EI at points (n, d) that comes from not knowing: sd phi(z) / EI, 1 where the mean is no better."""
-        xp = namespace(X)
-        mean, variance = self.post.predict(X)
-        sd = self._sd(variance)
-        known = xp.mean((mean - self.best[:, None]) * xp.exp(log_ndtr((mean - self.best[:, None]) / sd)), axis=0)
-        total = xp.mean(xp.exp(self._log_improvement(mean, sd)), axis=0)
-        return 1.0 - xp.clip(known / xp.where(total > 0.0, total, 1.0), min=0.0, max=1.0)
 
     def _sd(self, variance: Array) -> Array:
         xp = namespace(variance)

@@ -3,8 +3,8 @@
     p(x) = Phi(g(x)),    g ~ GP(1, k),    success at x_i has the likelihood Phi(g(x_i)), failure Phi(-g(x_i))
 
 EP gives each result a Gaussian site, so the posterior of g is that of a GP with one noisy observation per result, and
-P(success at x) = Phi(m / sqrt(1 + v)). Hyperparameters are averaged over a small grid, weighted by EP's evidence: how wide the
-regions are, how sharp their borders, and whether one coordinate alone decides, as it often does.
+P(success at x) = Phi(m / sqrt(1 + v)). Hyperparameters are averaged over a small grid, weighted by EP's evidence: how
+wide the regions are, how sharp their borders, and whether one coordinate alone decides, as it often does.
 
 Notation
     G    hyperparameters of the grid        n    results        m    points x

@@ -63,8 +63,8 @@ class Inference(ABC):
     ) -> Inferred:
         """Hyperparameters for observations X (..., n, d), y (..., n) with noise_sd as in `Posterior`.
 
-        Coordinates with the same number in `groups` (d,) share one lengthscale; a prior for each lengthscale is then one
-        for each group.
+        Coordinates with the same number in `groups` (d,) share one lengthscale; a prior for each lengthscale is then
+        one for each group.
         """
 
 

@@ -4,10 +4,11 @@ A domain is a row of blocks, each with its own columns of the cube:
 
     Interval      one column, any value in [0, 1]
     Lattice       one column, `levels` values with half a step of margin, evenly spaced or evenly in the logarithm
-    Choice        unordered alternatives: one column (0 or 1) for two of them, one column each for more, where the chosen
-                  one is 1 / sqrt(2) and the others 0, so that any two alternatives are at distance 1
+    Choice        unordered alternatives: one column (0 or 1) for two of them, one column each for more, where the
+                  chosen one is 1 / sqrt(2) and the others 0, so that any two alternatives are at distance 1
 
-Nothing is ever enumerated unless it is small: a lattice may have 10^15 levels, a product of choices any number of points.
+Nothing is ever enumerated unless it is small: a lattice may have 10^15 levels, a product of choices any number of
+points.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Lattice:
-    """A coordinate with `levels` ordered values: low, low + 1, ..., spaced by their logarithms if `log_low` is given."""
+    """A coordinate with `levels` ordered values, spaced evenly or by the logarithms of log_low, log_low + 1, ..."""
 
     levels: int
     log_low: int | None = None
@@ -70,10 +71,10 @@ class Lattice:
     def place(self, index: HostArray | float) -> HostArray:
         """Coordinates of levels counted from 0; beyond the ends the lattice goes on."""
         if self.log_low is None:
-            return (np.asarray(index, dtype=np.float64) + 0.5) / self.levels
+            return np.asarray((np.asarray(index, dtype=np.float64) + 0.5) / self.levels)
         start, end = self._ends
         values = np.maximum(np.asarray(index, dtype=np.float64) + self.log_low, 1e-300)
-        return (np.log(values) - start) / (end - start)
+        return np.asarray((np.log(values) - start) / (end - start))
 
     def index(self, column: HostArray) -> HostArray:
         """The nearest level of each coordinate, as floats."""
@@ -83,7 +84,7 @@ class Lattice:
         else:
             start, end = self._ends
             level = np.rint(np.exp(start + inside * (end - start)) - self.log_low)
-        return np.clip(level, 0, self.levels - 1)
+        return np.asarray(np.clip(level, 0, self.levels - 1))
 
     def snap(self, columns: HostArray) -> HostArray:
         """The nearest legal values."""
@@ -105,14 +106,14 @@ class Choice:
         """The columns (..., width) of alternatives counted from 0."""
         chosen = np.asarray(index, dtype=np.int64)
         if self.width == 1:
-            return chosen[..., None].astype(np.float64)
+            return np.asarray(chosen[..., None], dtype=np.float64)
         return np.asarray(np.eye(self.levels)[chosen] * math.sqrt(0.5))
 
     def index(self, columns: HostArray) -> HostArray:
         """The alternative of each row of columns (..., width)."""
         if self.width == 1:
-            return (columns[..., 0] > 0.5).astype(np.int64)
-        return np.argmax(columns, axis=-1)
+            return np.asarray(columns[..., 0] > 0.5, dtype=np.int64)
+        return np.asarray(np.argmax(columns, axis=-1))
 
     def snap(self, columns: HostArray) -> HostArray:
         """The nearest legal values."""
@@ -171,7 +172,7 @@ class Domain:
         return np.concatenate(parts, axis=-1) if parts else X
 
     def spread(self, U: HostArray) -> HostArray:
-        """Legal points from numbers (..., blocks) in [0, 1), one for each block: uniform numbers give uniform points."""
+        """Legal points from numbers (..., blocks) in [0, 1), one for each block; uniform if the numbers are."""
         parts = []
         for k, block in enumerate(self.blocks):
             u = U[..., k : k + 1]

@@ -1,8 +1,8 @@
 """Global maximization over a domain with lattices and choices, of many functions at once.
 
-Candidates are rounded to legal points and screened. From each function's best basins two moves alternate: the continuous
-coordinates are climbed with the discrete ones held, then discrete neighbours are tried and the best taken, until
-nothing gets better. Every point considered is legal, so the result needs no rounding that could spoil it.
+Candidates are rounded to legal points and screened. From each function's best basins two moves alternate: the
+continuous coordinates are climbed with the discrete ones held, then discrete neighbours are tried and the best taken,
+until nothing gets better. Every point considered is legal, so the result needs no rounding that could spoil it.
 
 A domain with few points is searched completely.
 
