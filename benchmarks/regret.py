@@ -27,12 +27,20 @@ from benchmarks.measure import ONE_THREAD, RESULTS, save
 from xstar.numerics.designs import latin_hypercube
 
 START = 3
-METHODS = ("pes", "pes-nb", "pes-2014", "es", "mes", "ei", "logei", "thompson", "random")
+METHODS = ("pes", "pes x4", "pes-nb", "pes-2014", "es", "mes", "ei", "logei", "thompson", "random")
 
 
 def run(name: str, method: Any, seed: int, evaluations: int | None = None) -> dict[str, Any]:
-    """One optimization: the regret after the start and after each evaluation, and CPU seconds for a suggestion."""
+    """One optimization: the regret after the start and after each evaluation, and CPU seconds for a suggestion.
+
+    A method's name may end in "x4": points are then asked for four at a time.
+    """
     task = problem(name, seed)
+    evaluations = evaluations or task.evaluations
+    size = 1
+    if isinstance(method, str):
+        method, _, digits = method.partition(" x")
+        size = int(digits or 1)
     noise = np.random.default_rng([seed, 1])
     opt = xstar.Optimizer(task.space, method=method, seed=seed, num_initial=START)
 
@@ -46,14 +54,17 @@ def run(name: str, method: Any, seed: int, evaluations: int | None = None) -> di
     regrets, seconds = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", xstar.DegradedWarning)
-        for step in range(START, (evaluations or task.evaluations) + 1):
+        while True:
             began = time.process_time()
-            recommended = opt.recommend()
-            if step < (evaluations or task.evaluations):
-                trial = opt.ask()
-                seconds.append(time.process_time() - began)
+            # Until the next values are told, the recommendation stands.
+            count = min(size, evaluations - len(opt.trials))
+            regrets += [task.maximum - task.value(opt.recommend().params)] * max(count, 1)
+            if count == 0:
+                break
+            batch = opt.ask(count)
+            seconds.append((time.process_time() - began) / count)
+            for trial in batch:
                 opt.tell(trial, measure(trial.params))
-            regrets.append(task.maximum - task.value(recommended.params))
     rungs = [trial.diagnostics.get("rung") for trial in opt.trials[START:]]
     return {
         "regret": regrets,

@@ -45,9 +45,7 @@ def main(path: Path) -> None:
     x = ", ".join(f"{value:.3f}" for value in result.x)
     print(f"\nRecommended: x = ({x}), where the model expects {result.value:.3f} ± {result.sd:.3f}.")
     print(f"The true value there is {branin(result.x):.3f}; the true maximum is {TRUE_MAXIMUM:.3f}.")
-    print(
-        f"The best single measurement, {lucky.value:.3f}, was partly luck: the true value there is {branin(lucky.x):.3f}."
-    )
+    print(f"The best single measurement was {lucky.value:.3f}, but the true value there is {branin(lucky.x):.3f}.")
     print(f"With 95 % probability no more than {result.where.regret_quantile(0.95):.2g} is left to gain.")
     print(f"It took {time.perf_counter() - began:.0f} seconds.")
     print(f"Picture: {draw(result.optimizer, path)}")

@@ -6,37 +6,67 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+from benchmarks.functions import NAMES, problem
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_code_of_the_readme_runs():
+def test_the_code_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
-    assert names["x_star"].x.shape == (50, 2)
-    assert names["inferred"].hyper.batch_shape == (10,)
+    assert np.allclose(names["result"].x, [0.3, -1.0], atol=0.1)
+    assert [trial.state for trial in names["opt"].trials] == ["done", "done", "done", "failed", "pending"]
+    assert (tmp_path / "study.json").exists()
     assert np.all((names["x_next"] >= 0.0) & (names["x_next"] <= 1.0))
 
 
-def test_the_demo_draws_its_picture(tmp_path):
-    picture = tmp_path / "paths.png"
+def run_example(name, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "examples.sample_paths", str(picture)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-m", f"examples.{name}", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
     )
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["demo", "sample_paths"])
+def test_examples_draw_their_pictures(name, tmp_path):
+    picture = tmp_path / "picture.png"
+    assert str(picture) in run_example(name, str(picture))
     assert picture.stat().st_size > 20_000
-    assert str(picture) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("one_call", r"recommended: \{'x0': 0\.[23]\d*, 'x1': -[12]\.\d*\}"),
+        ("ask_tell", r"recommended: \{'minutes': (3\.9|4\.0)\d*, 'temperature': 9[12]\.\d*\}"),
+        ("tune_sklearn", r"15 evaluations, stopped by budget"),
+        ("lab_csv", r"9 results read, 2 of them failed"),
+        ("batch_of_four", r"24 evaluations in 6 batches, \d+ failed"),
+    ],
+)
+def test_examples_say_what_they_found(name, said):
+    assert re.search(said, run_example(name))
 
 
 def test_importing_is_light():
     """No heavy package is loaded until it is needed."""
-    heavy = ["torch", "cupy", "matplotlib", "sklearn", "optuna", "scipy.stats", "scipy.spatial", "scipy.optimize"]
-    code = f"import sys, xstar, xstar.acquisition; print([name for name in {heavy} if name in sys.modules])"
+    heavy = [
+        "torch",
+        "cupy",
+        "matplotlib",
+        "sklearn",
+        "optuna",
+        "scipy.stats",
+        "scipy.spatial",
+        "scipy.optimize",
+        "tqdm",
+    ]
+    code = f"import sys, xstar.acquisition, xstar.run; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -49,7 +79,39 @@ def test_the_robustness_benchmark_counts_nothing():
     assert sum(row[key] for key in row if key.endswith(("finite", "converged", "dropped")) or key == "negative") == 0
 
 
-def test_the_regret_benchmark_improves_on_the_start():
+@pytest.mark.parametrize("name", NAMES)
+def test_the_problems_know_their_maxima(name):
+    """No point of a search is above the stated maximum, and some come close."""
+    task = problem(name, seed=0)
+    domain = task.space.domain
+    rows = domain.spread(np.random.default_rng(0).random((4000, len(domain.blocks))))
+    found = max(task.value(task.space.decode(row)) for row in rows)
+    for _ in range(6):
+        best = max(rows, key=lambda row: task.value(task.space.decode(row)))
+        near = domain.snap(best + 0.03 * np.random.default_rng(1).standard_normal((2000, domain.dimension)))
+        rows = np.concatenate([[best], near, domain.neighbours(best[None], np.random.default_rng(2))[0]])
+        found = max(found, *(task.value(task.space.decode(row)) for row in rows))
+    assert found <= task.maximum + 1e-9
+    assert found > task.maximum - 0.05 * abs(task.maximum) - 0.05
+
+
+def test_the_regret_benchmark_runs_through_the_public_interface():
+    from benchmarks.regret import run
+
+    one_by_one, in_batches = run("recipe", "logei", 0, 9), run("recipe", "logei x3", 0, 9)
+    for curve in (one_by_one["regret"], in_batches["regret"]):
+        assert len(curve) == 7
+        assert min(curve) > -1e-9
+    assert one_by_one["regret"][0] == in_batches["regret"][0]
+
+
+def test_the_failures_benchmark_counts_failures():
+    from benchmarks.failures import ours
+
+    assert 8 <= ours("fails on the right, rises to the border", "random", 0) <= 18
+
+
+def test_the_regret_benchmark_within_the_model_improves_on_the_start():
     from benchmarks.within_model import run
 
     regrets = run("EI", seed=0, evaluations=8)
