@@ -15,7 +15,9 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from importlib import metadata
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,6 +67,18 @@ def save(name: str, rows: list[dict[str, Any]], **settings: Any) -> Path:
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": machine(), "settings": settings, "rows": rows}, indent=1) + "\n")
     return path.relative_to(RESULTS.parent.parent)
+
+
+def load(name: str) -> list[dict[str, Any]]:
+    """The rows of a results file, none if there is no such file."""
+    path = RESULTS / f"{name}.json"
+    return list(json.loads(path.read_text())["rows"]) if path.exists() else []
+
+
+def spawned(jobs: int) -> ProcessPoolExecutor:
+    """Fresh processes, so that the setting of one thread reaches their linear algebra."""
+    os.environ.update(ONE_THREAD)
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
 
 def _main(request: dict[str, Any]) -> None:

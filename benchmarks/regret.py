@@ -11,19 +11,15 @@ again, and to benchmarks/results/regret.png.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 import xstar
 from benchmarks.functions import NAMES, problem
-from benchmarks.measure import ONE_THREAD, RESULTS, save
+from benchmarks.measure import RESULTS, load, save, spawned
 from xstar.numerics.designs import latin_hypercube
 
 START = 3
@@ -81,10 +77,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
     options = parser.parse_args()
-    os.environ.update(ONE_THREAD)
-    rows = _earlier()
-    # Fresh processes, so that the setting of one thread reaches their linear algebra.
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+    rows = load("regret")
+    with spawned(options.jobs) as pool:
         for name in options.problems:
             shown = problem(name, 0).shown
             print(f"\n{name}: median (75 % quantile) of the immediate regret after so many evaluations")
@@ -114,11 +108,6 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
 def _line(row: dict[str, Any], shown: tuple[int, ...]) -> str:
     cells = (f"{row['median'][step - START]:.1e} ({row['upper_quartile'][step - START]:.1e})" for step in shown)
     return f"{row['method']:10s}" + "".join(f"{cell:>20s}" for cell in cells) + f"{row['seconds']:12.2f}"
-
-
-def _earlier() -> list[dict[str, Any]]:
-    path = RESULTS / "regret.json"
-    return list(json.loads(path.read_text())["rows"]) if path.exists() else []
 
 
 def draw(rows: list[dict[str, Any]]) -> str:

@@ -11,17 +11,14 @@ benchmarks/results/within_model.json.
 from __future__ import annotations
 
 import argparse
-import os
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import ONE_THREAD, save
+from benchmarks.measure import save, spawned
 from xstar.acquisition import EI, ES, MES, PES, Acquisition, LogEI, Thompson
+from xstar.acquisition.mean import MeanScore
 from xstar.gp import Hyperparameters, Paths, Posterior, SquaredExponential, draw_paths
-from xstar.numerics.ascent import Evaluation
 from xstar.search import BoxSearch, draw_candidates
 
 D, NOISE, START = 2, 1e-3, 3
@@ -38,24 +35,6 @@ METHODS: dict[str, Acquisition | None] = {
     "Thompson": Thompson(),
     "random": None,
 }
-
-
-class Mean:
-    """The posterior mean as an objective: its maximizer is the recommendation."""
-
-    num_problems, dimension = 1, D
-
-    def __init__(self, post: Posterior) -> None:
-        self.post = post
-
-    def screen(self, X: Any, /) -> Any:
-        """The mean at points (n, d)."""
-        return self.post.predict(X)[0][None, :]
-
-    def evaluate(self, x: Any, problems: Any, /) -> Evaluation:
-        """The mean and its gradient at points (1, q, d)."""
-        mean, _, gradient, _ = self.post.predict_gradient(x[0])
-        return Evaluation(mean[None], gradient[None])
 
 
 def maximize(objective: Any, post: Posterior, rng: np.random.Generator) -> Any:
@@ -82,7 +61,7 @@ def run(method: str, seed: int, evaluations: int) -> list[float]:
     acquisition, regrets = METHODS[method], []
     for step in range(evaluations + 1):
         post = Posterior(SquaredExponential(), HYPER, X, y)
-        regrets.append(best - float(path(maximize(Mean(post), post, rng))[0, 0]))
+        regrets.append(best - float(path(maximize(MeanScore(post), post, rng))[0, 0]))
         if step == evaluations:
             break
         x = rng.random((1, D)) if acquisition is None else maximize(acquisition.prepare(post, rng), post, rng)
@@ -97,13 +76,11 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
     options = parser.parse_args()
-    os.environ.update(ONE_THREAD)
     shown = [step for step in SHOWN if step <= options.evaluations]
     print("median immediate regret after so many evaluations")
     print(f"{'method':12s}" + "".join(f"{step:>10d}" for step in shown))
     rows = []
-    # Fresh processes, so that the setting of one thread reaches their linear algebra.
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+    with spawned(options.jobs) as pool:
         for method in METHODS:
             count = options.functions
             curves = list(pool.map(run, [method] * count, range(count), [options.evaluations] * count))

@@ -12,8 +12,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,13 +39,15 @@ class MixedSearch:
     """
 
     domain: Domain
-    forbidden: Collection[bytes] = field(default_factory=frozenset)
+    forbidden: frozenset[bytes] = frozenset()
     num_starts: int | None = None
 
     def maximize(self, objective: Objective, candidates: Array) -> Maxima:
         """The best legal point found for each function; its value is -inf where all that was tried is forbidden."""
-        if self.domain.continuous and not self.forbidden:
-            return BoxSearch(self.num_starts).maximize(objective, candidates)
+        if self.domain.continuous:
+            found = BoxSearch(self.num_starts).maximize(objective, candidates)
+            if self.forbidden.isdisjoint(self.domain.keys(to_numpy(found.x))):
+                return found
         rng = np.random.default_rng(SEED)
         size = self.domain.size
         complete = size is not None and size <= COMPLETE
@@ -56,15 +57,12 @@ class MixedSearch:
         screened = np.where(walk.banned(points), -np.inf, to_numpy(values))
         count = self.num_starts or min(4 + 2 * len(self.domain.blocks), 24)
         picked = pick_basins(move(screened, values), move(points, values), count)
-        x = points[picked]
-        best = walk.values(x)
-        for turn in range(1 if complete else ROUNDS):
+        x, best = walk.climb(points[picked], walk.values(points[picked]))
+        x, best = walk.step(*_best_third(x, best))
+        for _ in range(0 if complete else ROUNDS - 1):
             before = best
-            x, best = walk.climb(x, best)
-            x, best = walk.step(x, best)
-            if turn == 0:
-                x, best = _best_third(x, best)
-            elif np.all(best <= before):
+            x, best = walk.step(*walk.climb(x, best))
+            if np.all(best <= before):
                 break
         return self._maxima(walk, x, best)
 
@@ -91,15 +89,16 @@ class _Walk:
         self,
         objective: Objective,
         domain: Domain,
-        forbidden: Collection[bytes],
+        forbidden: frozenset[bytes],
         like: Array,
         rng: np.random.Generator,
     ) -> None:
         self.objective, self.domain, self.forbidden, self.like, self.rng = objective, domain, forbidden, like, rng
 
-    def values(self, x: HostArray) -> HostArray:
-        """Values (P, q) of legal points, -inf for forbidden ones and for what is not finite."""
-        value = to_numpy(self.objective.value(move(x, self.like), np.arange(len(x))))
+    def values(self, x: HostArray, problems: HostArray | None = None) -> HostArray:
+        """Values (P', q) of some functions at legal points, -inf for forbidden ones and for what is not finite."""
+        which = np.arange(len(x)) if problems is None else problems
+        value = to_numpy(self.objective.value(move(x, self.like), which))
         banned = self.banned(x.reshape(-1, x.shape[-1])).reshape(value.shape)
         return np.where(np.isfinite(value) & ~banned, value, -np.inf)
 
@@ -122,19 +121,21 @@ class _Walk:
 
     def step(self, x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
         """Take the best discrete neighbour, again and again until none is better."""
-        P, q, d = x.shape
+        x, best = x.copy(), best.copy()
+        moving = np.arange(len(x))
         for _ in range(WALK):
-            around = self.domain.neighbours(x.reshape(-1, d), self.rng)
+            (P, q, d), here = x[moving].shape, x[moving]
+            around = self.domain.neighbours(here.reshape(-1, d), self.rng)
             moves = around.shape[1]
-            if moves == 0:
+            if moves == 0 or P == 0:
                 break
-            value = self.values(around.reshape(P, q * moves, d)).reshape(P, q, moves)
+            value = self.values(around.reshape(P, q * moves, d), moving).reshape(P, q, moves)
             top = np.argmax(value, axis=-1)
             there = np.take_along_axis(around.reshape(P, q, moves, d), top[..., None, None], axis=2)[:, :, 0]
             height = np.take_along_axis(value, top[..., None], axis=2)[..., 0]
-            if not np.any(height > best):
-                break
-            x, best = self._better(x, best, there, height)
+            improved = np.any(height > best[moving], axis=1)
+            x[moving], best[moving] = self._better(here, best[moving], there, height)
+            moving = moving[improved]
         return x, best
 
     @staticmethod

@@ -1,0 +1,78 @@
+"""What the defaults of "pes" are based on: its regret with one setting changed at a time.
+
+    python -m benchmarks.defaults [--problems branin gp] [--variants default "SE kernel"] [--seeds 10] [--jobs 2]
+
+The same problems, starts and noise as in benchmarks.regret, with fewer evaluations. Printed: the median of the
+immediate regret and, last, the mean of its decimal logarithm over all shown numbers of evaluations: smaller is better.
+Results go to benchmarks/results/defaults.json, which keeps the rows of earlier runs that are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import load, save, spawned
+from benchmarks.regret import START, run
+from xstar import Method
+from xstar.acquisition import PES
+from xstar.gp import MAP, SliceSampling, SquaredExponential
+
+VARIANTS: dict[str, Method] = {
+    "default": Method(),
+    "SE kernel": Method(kernel=SquaredExponential()),
+    "paper boundary": Method(acquisition=PES(boundary="paper")),
+    "paper incumbent": Method(acquisition=PES(incumbent="paper")),
+    "no rivals": Method(acquisition=PES(num_rivals=0)),
+    "MAP": Method(inference=MAP()),
+    "H = 4": Method(inference=SliceSampling(num_samples=4)),
+    "H = 20": Method(inference=SliceSampling(num_samples=20)),
+    "20 paths": Method(acquisition=PES(num_samples=20)),
+    "100 paths": Method(acquisition=PES(num_samples=100)),
+}
+PROBLEMS: dict[str, tuple[int, ...]] = {
+    "branin": (10, 20, 30), "cosines": (10, 20, 30), "gp": (10, 20, 30), "hartmann": (20, 40, 60),
+}  # fmt: skip
+
+
+def one(name: str, variant: str, seed: int) -> dict[str, Any]:
+    """A run of benchmarks.regret with a variant."""
+    return run(name, VARIANTS[variant], seed, PROBLEMS[name][-1])
+
+
+def main() -> None:
+    """Run the variants and print their regret."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    options = parser.parse_args()
+    rows = load("defaults")
+    with spawned(options.jobs) as pool:
+        for name in options.problems:
+            shown = PROBLEMS[name]
+            print(f"\n{name:17s}" + "".join(f"{step:>10d}" for step in shown) + f"{'log10':>10s}{'s per step':>12s}")
+            for variant in options.variants:
+                count = options.seeds
+                runs = list(pool.map(one, [name] * count, [variant] * count, range(count)))
+                curves = np.maximum([item["regret"] for item in runs], 1e-9)[:, [step - START for step in shown]]
+                row = {
+                    "problem": name,
+                    "variant": variant,
+                    "seeds": count,
+                    "median": np.median(curves, axis=0).tolist(),
+                    "log10": float(np.mean(np.log10(curves))),
+                    "seconds": float(np.median([item["seconds"] for item in runs])),
+                }
+                rows = [other for other in rows if (other["problem"], other["variant"]) != (name, variant)] + [row]
+                medians = "".join(f"{value:10.1e}" for value in row["median"])
+                print(f"{variant:17s}{medians}{row['log10']:10.2f}{row['seconds']:12.2f}", flush=True)
+                save("defaults", rows)
+    print("\nwritten: benchmarks/results/defaults.json")
+
+
+if __name__ == "__main__":
+    main()
