@@ -199,7 +199,7 @@ def fit(
     hyper = inferred.hyper
     if not np.isnan(noise_sd).any():
         # The next value will be as noisy as was told, not as the prior has it.
-        following = noise / scaling.scale if noise is not None else float(np.median(noise_sd))
+        following = noise * scaling.slope_of_bulk if noise is not None else float(np.median(noise_sd))
         level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
     post = Posterior(method.kernel, hyper, X, y, noise_sd)

@@ -11,7 +11,6 @@ A suggestion is a pure function of the settings, the seed, what was told, and th
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ import numpy as np
 
 from xstar import saving, tables
 from xstar.acquisition import PES
-from xstar.errors import DataError, DegradedWarning, SettingsError, SpaceExhausted, TrialError
+from xstar.errors import DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
 from xstar.methods import Method, find_method
 from xstar.model import Evidence, Model, fit, gather
 from xstar.numerics.arrays import HostArray
@@ -30,7 +29,7 @@ from xstar.numerics.checks import integer
 from xstar.numerics.threads import limited_threads
 from xstar.space import Space
 from xstar.suggestion import EXHAUSTED, NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
-from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial
+from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, check_sd, check_value
 
 
 class Optimizer:
@@ -67,7 +66,7 @@ class Optimizer:
         named = "random" if self.method.acquisition is None else type(self.method.acquisition).__name__.lower()
         self.method_name = method if isinstance(method, str) else named
         self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else integer(seed, "seed", 0)
-        self.noise = None if noise is None else _check_sd(noise, "noise")
+        self.noise = None if noise is None else check_sd(noise, "noise")
         free = len(self.space.free)
         self.num_initial = min(max(free + 1, 3), 10) if num_initial is None else integer(num_initial, "num_initial", 1)
         self.threads = None if threads is None else integer(threads, "threads", 1)
@@ -178,8 +177,8 @@ class Optimizer:
         still teach the model. `sd` is the standard deviation of the value's noise, if known. NaN, infinite
         values and None are failures. `replace=True` corrects a result told before.
         """
-        sd = None if sd is None else _check_sd(sd, "sd")
-        number = _as_value(value)
+        sd = None if sd is None else check_sd(sd, "sd")
+        number = check_value(value)
         if number is None:
             return self.fail(trial, f"value was {value!r}", replace=replace)
         return self._record(trial, "done", replace, value=number, sd=sd, reason=None)
@@ -200,13 +199,9 @@ class Optimizer:
         Columns are the names of the parameters, `value`, and maybe `sd`; others are ignored. Rows without a value are
         skipped; "nan" or "failed" as a value is a failure. If any row is wrong, nothing is told.
         """
-        rows = tables.read(table, self.space, value, sd)
-        checked = [
-            (self.space.accept(row.params), row, None if row.sd is None else _check_sd(row.sd, "sd")) for row in rows
-        ]
         return [
-            self.fail(params, row.reason) if row.value is None else self.tell(params, row.value, noise)
-            for params, row, noise in checked
+            self.fail(row.params, row.reason) if row.value is None else self.tell(row.params, row.value, row.sd)
+            for row in tables.read(table, self.space, value, sd)
         ]
 
     def _record(self, reference: Any, state: State, overwrite: bool, **outcome: Any) -> Trial:
@@ -233,12 +228,12 @@ class Optimizer:
             number = int(reference)
         else:
             params = self.space.accept(reference)
-            same = (trial for trial in self._trials if trial.state == "pending" and trial.params == params)
-            return next(same, None)
+            pending = (trial for trial in self._trials if trial.state == "pending")
+            return next((trial for trial in pending if self.space.same(trial.params, params)), None)
         if not 0 <= number < len(self._trials):
             raise TrialError(f"there is no trial {number}; the numbers go from 0 to {len(self._trials) - 1}.")
         known = self._trials[number]
-        if isinstance(reference, Trial) and known.params != reference.params:
+        if isinstance(reference, Trial) and dict(known.params) != dict(reference.params):
             raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
         return known
 
@@ -321,12 +316,20 @@ class Optimizer:
     @classmethod
     def load(cls, path: str | Path, space: Any = None) -> Optimizer:
         """Continue from a file. With another `space` of the same parameters, old data are kept, inside it or not."""
-        study = saving.read(path, space)
-        optimizer = cls(
-            study.space, study.direction, study.method, study.seed,
-            noise=study.noise, num_initial=study.num_initial, threads=study.threads,
-        )  # fmt: skip
+        study = saving.read(path)
+        try:
+            optimizer = cls(
+                study.space, study.direction, study.method, study.seed,
+                noise=study.noise, num_initial=study.num_initial, threads=study.threads,
+            )  # fmt: skip
+        except XstarError as error:
+            raise FileError(f"{str(path)!r} is damaged: {error}") from error
         optimizer._trials = list(study.trials)
+        if space is not None:
+            optimizer.space = Space.of(space)
+            optimizer._trials = [
+                replace(trial, params=optimizer.space.accept(trial.params)) for trial in optimizer._trials
+            ]
         return optimizer
 
     # Inside
@@ -363,26 +366,3 @@ class Optimizer:
 
     def _fit(self, evidence: Evidence) -> Model:
         return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise)
-
-
-def _check_sd(sd: Any, name: str) -> float:
-    real = isinstance(sd, numbers.Real) and not isinstance(sd, bool)
-    if not real or not 0.0 <= float(sd) < math.inf:
-        raise DataError(f"{name} must be a standard deviation, a number >= 0; received {sd!r}.")
-    return float(sd)
-
-
-def _as_value(value: Any) -> float | None:
-    """The value as a float; None if it stands for a failure."""
-    if value is None:
-        return None
-    try:
-        if isinstance(value, str | bytes | bool):
-            raise TypeError
-        array: HostArray = np.asarray(value, dtype=np.float64)
-        if array.size != 1:
-            raise TypeError
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a value must be one number; received {value!r}.") from error
-    number = float(array.reshape(()))
-    return number if math.isfinite(number) else None

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xstar import acquisition, gp
-from xstar.errors import FileError
+from xstar.errors import FileError, XstarError
 from xstar.files import write_text
 from xstar.methods import Method
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
-from xstar.trial import Trial
+from xstar.trial import STATES, Trial, check_sd, check_value
 from xstar.version import __version__
 
 FORMAT = "xstar study"
@@ -47,18 +47,18 @@ class Study(NamedTuple):
 
 def write(path: str | Path, study: Study) -> None:
     """Write a study: to a file beside it first, which then takes its name, so that a crash leaves the old one."""
-    text = json.dumps(_describe(study), ensure_ascii=False, indent=1)
+    text = json.dumps(_describe(study), indent=1)
     write_text(Path(path), text + "\n")
 
 
-def read(path: str | Path, space: Any = None) -> Study:
-    """The study in a file, maybe with another space of the same parameters."""
+def read(path: str | Path) -> Study:
+    """The study in a file; what is wrong with it, if anything, is said in one `FileError`."""
     name = str(path)
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise FileError(f"there is no file {name!r}.") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise FileError(f"{name!r} cannot be read as a study: {error}.") from error
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise FileError(f'{name!r} is not a study: it lacks "format": "{FORMAT}".')
@@ -69,13 +69,14 @@ def read(path: str | Path, space: Any = None) -> Study:
         )
     try:
         own = _build_space(stored["space"])
-        new = own if space is None else Space.of(space)
-        trials = tuple(_build_trial(trial, number, own, new) for number, trial in enumerate(stored["trials"]))
+        trials = tuple(_build_trial(trial, number, own) for number, trial in enumerate(stored["trials"]))
         return Study(
-            new, stored["direction"], _build_settings(stored["method"]), stored["seed"], stored["noise"],
+            own, stored["direction"], _build_settings(stored["method"]), stored["seed"], stored["noise"],
             stored["num_initial"], stored["threads"], trials,
         )  # fmt: skip
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+    except XstarError as error:
+        raise FileError(f"{name!r} is damaged: {error}") from error
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise FileError(f"{name!r} is damaged: {type(error).__name__}: {error}.") from error
 
 
@@ -107,7 +108,7 @@ def _describe_settings(value: Any) -> Any:
         return {"kind": kind, **parts}
     if isinstance(value, list | tuple):
         return [_describe_settings(item) for item in value]
-    return value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _build_settings(stored: Any) -> Any:
@@ -116,7 +117,7 @@ def _build_settings(stored: Any) -> Any:
             raise FileError(f"the study's method has a part {stored['kind']!r} that this xstar does not know.")
         parts = {name: _build_settings(value) for name, value in stored.items() if name != "kind"}
         return KINDS[stored["kind"]](**parts)
-    return [_build_settings(item) for item in stored] if isinstance(stored, list) else stored
+    return tuple(_build_settings(item) for item in stored) if isinstance(stored, list) else stored
 
 
 def _describe_space(space: Space) -> dict[str, Any]:
@@ -131,7 +132,8 @@ def _describe_space(space: Space) -> dict[str, Any]:
 
 
 def _check_choice(choice: Any, name: str) -> Any:
-    if choice is not None and not isinstance(choice, str | int | float | bool):
+    # Exactly these: a subclass, such as a member of an Enum, would come back as something else.
+    if choice is not None and type(choice) not in (str, int, float, bool):
         raise FileError(
             f'parameter "{name}" has the choice {choice!r}, which a JSON file cannot hold; use strings or numbers as '
             "choices to save a study."
@@ -165,13 +167,21 @@ def _describe_value(parameter: Parameter, value: Any) -> Any:
     return parameter.index(value) if isinstance(parameter, Categorical) else value
 
 
-def _build_trial(stored: Mapping[str, Any], number: int, own: Space, space: Space) -> Trial:
+def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
     params = {}
-    for (name, parameter), value in zip(own.parameters.items(), stored["params"], strict=True):
+    for (name, parameter), value in zip(space.parameters.items(), stored["params"], strict=True):
+        if isinstance(parameter, Categorical) and not 0 <= value < len(parameter.choices):
+            raise IndexError(f'parameter "{name}" of trial {number} has choice {value} of {len(parameter.choices)}')
         params[name] = parameter.choices[value] if isinstance(parameter, Categorical) else value
+    state = stored["state"]
+    if state not in STATES:
+        raise ValueError(f"trial {number} has the state {state!r}")
+    value, sd = check_value(stored["value"]), stored["sd"]
+    if (state == "done") != (value is not None):
+        raise ValueError(f"trial {number} is {state} and has the value {stored['value']!r}")
     return Trial(
-        number, space.accept(params), stored["state"], stored["value"], stored["sd"], stored["reason"],
-        stored["diagnostics"],
+        number, space.accept(params), state, value, None if sd is None else check_sd(sd, f"sd of trial {number}"),
+        stored["reason"], stored["diagnostics"],
     )  # fmt: skip
 
 

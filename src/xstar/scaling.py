@@ -1,6 +1,6 @@
 """From values in the user's units to a standardized y, and back.
 
-    y = (compressed(value) - center) / scale
+    y = (compressed(value / unit) - center) / scale
 
 In the bulk of the values, and above it, this is a shift and a scale. Values far below the bulk (a diverged run, a
 penalty of -1e9) are compressed by a logarithm: they are bad, and how bad is of no interest to a search for the maximum.
@@ -8,8 +8,8 @@ So are values absurdly far above it, much later; the order of values never chang
 of the values, so that shifting and scaling them changes nothing.
 
 Notation
-    value    larger is better                (...)
-    fences   where compression begins, in values
+    v         value / unit, where unit is a power of two near the largest |value|, so that nothing overflows    (...)
+    fences    where compression begins, in v
 """
 
 from __future__ import annotations
@@ -27,42 +27,53 @@ ENOUGH = 5
 """With fewer values than this, nothing can be said to be far from the bulk."""
 FARTHEST = 600.0
 """The largest exponent on the way back."""
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+"""Values whose spread is a smaller share of the largest differ by rounding only."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """An increasing map from values to y."""
+    """An increasing map from values, larger is better, to y."""
 
     center: float = 0.0
-    """In units of compressed values."""
     scale: float = 1.0
     low: float = -math.inf
     high: float = math.inf
     """The fences."""
     width: float = 1.0
     """How quickly the logarithm sets in beyond a fence."""
+    unit: float = 1.0
 
     @classmethod
     def fit(cls, values: HostArray, weights: HostArray) -> Scaling:
         """For values (n,), n >= 1, of which all may be the same; weights (n,) sum to 1 and are those of the center."""
-        fences = cls()
-        if len(values) >= ENOUGH:
-            quarter, median, three_quarters = np.quantile(values, [0.25, 0.5, 0.75])
-            width = float(three_quarters - quarter)
-            if 0.0 < width < math.inf:
-                fences = cls(0.0, 1.0, float(median - BELOW * width), float(median + ABOVE * width), width)
-        compressed = fences._compress(values)
-        # In units of the largest, so that squares neither overflow nor vanish.
-        unit = float(np.max(np.abs(compressed))) or 1.0
-        center = float(np.sum(weights * (compressed / unit)))
-        scale = float(np.sqrt(np.mean(np.square(compressed / unit - center))))
-        # Below this, the values differ by rounding only.
-        known = scale > 8.0 * np.finfo(np.float64).eps and unit * scale > 0.0
-        return cls(center * unit, scale * unit if known else 1.0, fences.low, fences.high, fences.width)
+        exponent = math.frexp(float(np.max(np.abs(values))))[1]
+        unit = 2.0 ** min(max(exponent, -1000), 1023)
+        v = np.asarray(values, dtype=np.float64) / unit
+        low, high, width = -math.inf, math.inf, 1.0
+        if len(v) >= ENOUGH:
+            quarter, median, three_quarters = np.quantile(v, [0.25, 0.5, 0.75])
+            if three_quarters - quarter > ROUNDING * max(abs(quarter), abs(three_quarters)):
+                width = float(three_quarters - quarter)
+                low, high = float(median - BELOW * width), float(median + ABOVE * width)
+        compressed = cls(low=low, high=high, width=width)._compress(v)
+        center = float(np.sum(weights * compressed))
+        # In units of the largest, because the bulk may be far smaller than what was compressed.
+        largest = float(np.max(np.abs(compressed))) or 1.0
+        scale = largest * float(np.sqrt(np.mean(np.square((compressed - center) / largest))))
+        if scale <= ROUNDING * largest:
+            # Nothing is known of the scale; the user's own unit is as good as any.
+            return cls(center=float(v[0]), scale=1.0 / unit, unit=unit)
+        return cls(center, scale, low, high, width, unit)
+
+    @property
+    def slope_of_bulk(self) -> float:
+        """dy / dvalue where nothing is compressed."""
+        return 1.0 / (self.scale * self.unit)
 
     def forward(self, values: HostArray) -> HostArray:
         """y of values."""
-        return (self._compress(values) - self.center) / self.scale
+        return (self._compress(np.asarray(values, dtype=np.float64) / self.unit) - self.center) / self.scale
 
     def inverse(self, y: HostArray) -> HostArray:
         """Values of y."""
@@ -70,21 +81,22 @@ class Scaling:
         below = np.clip((self.low - v) / self.width, 0.0, FARTHEST)
         above = np.clip((v - self.high) / self.width, 0.0, FARTHEST)
         v = np.where(below > 0.0, self.low - self.width * np.expm1(below), v)
-        return np.asarray(np.where(above > 0.0, self.high + self.width * np.expm1(above), v))
+        return np.asarray(np.where(above > 0.0, self.high + self.width * np.expm1(above), v) * self.unit)
 
     def slope(self, values: HostArray) -> HostArray:
         """dy / dvalue, by which standard deviations are multiplied."""
-        below = np.maximum((self.low - values) / self.width, 0.0)
-        above = np.maximum((values - self.high) / self.width, 0.0)
-        return np.asarray(1.0 / (self.scale * (1.0 + below + above)))
+        below, above = self._beyond(np.asarray(values, dtype=np.float64) / self.unit)
+        return np.asarray(self.slope_of_bulk / (1.0 + below + above))
 
     def spread(self, mean: HostArray, sd: HostArray) -> HostArray:
         """The standard deviation of a value, of y with this mean and sd."""
-        return 0.5 * (self.inverse(mean + sd) - self.inverse(mean - sd))
+        return 0.5 * self.inverse(mean + sd) - 0.5 * self.inverse(mean - sd)
 
-    def _compress(self, values: HostArray) -> HostArray:
-        v = np.asarray(values, dtype=np.float64)
-        below = np.maximum((self.low - v) / self.width, 0.0)
-        above = np.maximum((v - self.high) / self.width, 0.0)
+    def _beyond(self, v: HostArray) -> tuple[HostArray, HostArray]:
+        """How far v is below and above the fences, in widths."""
+        return np.maximum((self.low - v) / self.width, 0.0), np.maximum((v - self.high) / self.width, 0.0)
+
+    def _compress(self, v: HostArray) -> HostArray:
+        below, above = self._beyond(v)
         v = np.where(below > 0.0, self.low - self.width * np.log1p(below), v)
         return np.asarray(np.where(above > 0.0, self.high + self.width * np.log1p(above), v))

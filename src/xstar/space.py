@@ -63,13 +63,13 @@ class Real(Parameter):
     def __post_init__(self) -> None:
         for end in ("low", "high"):
             value = getattr(self, end)
-            if _is_number(value):
+            if _is_finite(value):
                 object.__setattr__(self, end, float(value))
 
     def check(self, name: str) -> None:
         for end in ("low", "high"):
             value = getattr(self, end)
-            if not _is_number(value) or not math.isfinite(value):
+            if not _is_finite(value):
                 raise SpaceError(f'parameter "{name}" needs finite numbers as bounds; received {end}={value!r}.')
         _check_order(self, name)
         if self.log and self.low <= 0.0:
@@ -83,7 +83,7 @@ class Real(Parameter):
         return None if self.low == self.high else Interval()
 
     def accept(self, value: Any, name: str) -> float:
-        if not _is_number(value) or not math.isfinite(value):
+        if not _is_finite(value):
             raise SpaceError(f'parameter "{name}" needs a finite number; received {value!r}.')
         if self.log and value <= 0.0:
             raise SpaceError(f'parameter "{name}" has log=True, so its values are above zero; received {value!r}.')
@@ -92,9 +92,10 @@ class Real(Parameter):
     def encode(self, value: float) -> HostArray:
         if self.log:
             start, end = math.log(self.low), math.log(self.high)
-            return np.array([(math.log(value) - start) / (end - start)])
+            # In the narrowest ranges both ends have the same logarithm.
+            return np.array([(math.log(value) - start) / ((end - start) or 1.0)])
         # Halves, because the width of the widest ranges is not a finite number.
-        return np.array([(value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)])
+        return np.array([(value / 2 - self.low / 2) / ((self.high / 2 - self.low / 2) or 1.0)])
 
     def decode(self, columns: HostArray) -> float:
         u = float(columns[0])
@@ -161,7 +162,7 @@ class Integer(Parameter):
         return self.low <= value <= self.high
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Categorical(Parameter):
     """One of some alternatives without an order: strings, numbers, None, or anything else."""
 
@@ -185,6 +186,14 @@ class Categorical(Parameter):
     @property
     def block(self) -> Block | None:
         return None if len(self.choices) == 1 else Choice(len(self.choices))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Categorical):
+            return NotImplemented
+        return len(self.choices) == len(other.choices) and all(map(_same, self.choices, other.choices))
+
+    def __hash__(self) -> int:
+        return hash(len(self.choices))
 
     def index(self, value: Any) -> int | None:
         """The position of a choice; None if it is not one."""
@@ -328,6 +337,10 @@ class Space:
         """Whether accepted parameters are legal."""
         return all(parameter.contains(params[name]) for name, parameter in self.parameters.items())
 
+    def same(self, params: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+        """Whether accepted parameters are equal, choices by their kind too."""
+        return all(_same(params[name], others[name]) for name in self.parameters)
+
     def vector(self, params: Mapping[str, Any]) -> HostArray:
         """The values in the order of the parameters, as an array: numbers, or objects where some are not."""
         values = [params[name] for name in self.parameters]
@@ -347,9 +360,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
+def _is_finite(value: Any) -> bool:
+    """A number that a float can hold."""
+    try:
+        return _is_number(value) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _whole(value: Any) -> int | None:
     """The value as an int if it is a whole number (3, 3.0), else None."""
-    if not _is_number(value) or not math.isfinite(value) or int(value) != value:
+    if not _is_finite(value) or int(value) != value:
         return None
     return int(value)
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xstar.errors import DataError, FileError
+import numpy as np
+
+from xstar.errors import DataError, FileError, XstarError
 from xstar.space import Categorical, Integer, Parameter, Space
+from xstar.trial import check_sd, check_value
 
 FAILURES = ("nan", "inf", "-inf", "fail", "failed", "failure", "error", "crashed")
 """What stands in the place of a value that there is not."""
+
+
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+"""1,000 is a thousand to some and one to others."""
 
 
 class Row(NamedTuple):
@@ -48,11 +57,11 @@ def read(table: Any, space: Space, value: str, sd: str) -> list[Row]:
             raise DataError(f"row {k + 1} of the table must be a dictionary; received {row!r}.")
         if value not in row:
             raise DataError(f'row {k + 1} of the table has no column "{value}"; it has {list(row)}.')
-        if row[value] is None or row[value] == "":
+        if row[value] is None or (isinstance(row[value], str) and not row[value].strip()):
             continue
         try:
             results.append(_result(row, space, value, sd))
-        except DataError as error:
+        except XstarError as error:
             raise DataError(f"row {k + 1} of the table: {error}") from error
     return results
 
@@ -62,14 +71,14 @@ def _result(row: Mapping[str, Any], space: Space, value: str, sd: str) -> Row:
     for name, parameter in space.parameters.items():
         if name not in row and parameter.block is not None:
             raise DataError(f'there is no column "{name}".')
-        params[name] = _cell(row[name], parameter, name) if name in row else parameter.decode(_nowhere())
-    given = row[value]
-    text = str(given).strip()
-    noise = row.get(sd)
-    noise = None if noise is None or noise == "" or _missing(noise) else _number(noise, sd)
-    if text.lower() in FAILURES:
-        return Row(params, None, None, f"value was {text}")
-    return Row(params, _number(given, value), noise, "")
+        params[name] = _cell(row[name], parameter, name) if name in row else parameter.decode(np.zeros(1))
+    given, noise = row[value], row.get(sd)
+    if isinstance(noise, str):
+        noise = _number(noise, sd) if noise.strip() else None
+    noise = None if noise is None or _missing(noise) else check_sd(noise, sd)
+    failed = isinstance(given, str) and given.strip().lower() in FAILURES
+    number = None if failed else check_value(_number(given, value) if isinstance(given, str) else given)
+    return Row(space.accept(params), number, noise, f"value was {str(given).strip()}")
 
 
 def _cell(cell: Any, parameter: Parameter, name: str) -> Any:
@@ -89,12 +98,13 @@ def _cell(cell: Any, parameter: Parameter, name: str) -> Any:
     return number
 
 
-def _number(cell: Any, name: str) -> float:
-    if not isinstance(cell, str):
-        return cell  # type: ignore[no-any-return]  # what is no number is refused where it is told
+def _number(cell: str, name: str) -> float:
     text = cell.strip()
+    if THOUSANDS.fullmatch(text):
+        raise DataError(
+            f'column "{name}" has {cell!r}, with a comma for thousands or for decimals; write a point or none.'
+        )
     try:
-        # Spreadsheets of many countries write a decimal comma.
         number = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError as error:
         raise DataError(f'column "{name}" needs a number; received {cell!r}.') from error
@@ -113,8 +123,21 @@ def _read_csv(path: Path) -> list[dict[str, Any]]:
         raise FileError(f"{str(path)!r} cannot be read as a table: {error}.") from error
     header = text.partition("\n")[0]
     separator = max(",;\t", key=header.count)
-    rows = csv.DictReader(text.splitlines(), delimiter=separator, skipinitialspace=True)
-    return [{(name or "").strip(): cell for name, cell in row.items() if name is not None} for row in rows]
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    decimal_comma = separator == ";"
+    return [
+        {name.strip(): _with_point(cell) if decimal_comma else cell for name, cell in row.items() if name is not None}
+        for row in rows
+    ]
+
+
+def _with_point(cell: Any) -> Any:
+    """Where semicolons separate, commas are decimal points: 12,5 becomes 12.5."""
+    return (
+        cell.replace(",", ".")
+        if isinstance(cell, str) and re.fullmatch(r"\s*[+-]?\d*,\d*([eE][+-]?\d+)?\s*", cell)
+        else cell
+    )
 
 
 def _missing(cell: Any) -> bool:
@@ -123,9 +146,3 @@ def _missing(cell: Any) -> bool:
         return cell is not None and not bool(cell == cell)  # noqa: PLR0124
     except TypeError:
         return True
-
-
-def _nowhere() -> Any:
-    import numpy as np
-
-    return np.zeros(1)

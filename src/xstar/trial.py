@@ -5,15 +5,19 @@ All of them are records: they change nothing and compute nothing but views of th
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
 
 State = Literal["pending", "done", "failed", "withdrawn"]
+STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,30 @@ class OptimumPosterior:
             lines.append(f"  {name}: {shown}")
         lines.append(f"left to gain: {self.regret_quantile(0.5):.3g} (median), {self.regret_quantile():.3g} (95 %)")
         return "\n".join(lines)
+
+
+def check_sd(sd: Any, name: str) -> float:
+    """A standard deviation."""
+    real = isinstance(sd, numbers.Real) and not isinstance(sd, bool)
+    if not real or not 0.0 <= float(sd) < math.inf:
+        raise DataError(f"{name} must be a standard deviation, a number >= 0; received {sd!r}.")
+    return float(sd)
+
+
+def check_value(value: Any) -> float | None:
+    """The value as a float; None if it stands for a failure."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str | bytes | bool):
+            raise TypeError
+        array: HostArray = np.asarray(value, dtype=np.float64)
+        if array.size != 1:
+            raise TypeError
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"a value must be one number; received {value!r}.") from error
+    number = float(array.reshape(()))
+    return number if math.isfinite(number) else None
 
 
 def summarize(trial: Trial) -> str:

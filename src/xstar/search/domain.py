@@ -26,8 +26,6 @@ from xstar.numerics.arrays import HostArray
 
 FINE = 64
 """A lattice with more levels than this is searched as if it were continuous, and then rounded."""
-EXACT_FLOAT = 2**53
-"""Whole numbers up to here are exact as floats."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class Choice:
     @property
     def width(self) -> int:
         """Columns."""
-        return 1 if self.levels == 2 else self.levels
+        return 1 if self.levels <= 2 else self.levels
 
     def place(self, index: HostArray) -> HostArray:
         """The columns (..., width) of alternatives counted from 0."""
@@ -112,7 +110,7 @@ class Choice:
     def index(self, columns: HostArray) -> HostArray:
         """The alternative of each row of columns (..., width)."""
         if self.width == 1:
-            return np.asarray(columns[..., 0] > 0.5, dtype=np.int64)
+            return np.asarray(columns[..., 0] > 0.5, dtype=np.int64) * (self.levels - 1)
         return np.asarray(np.argmax(columns, axis=-1))
 
     def snap(self, columns: HostArray) -> HostArray:
@@ -153,7 +151,16 @@ class Domain:
     @cached_property
     def ends(self) -> tuple[HostArray, HostArray]:
         """The smallest and the largest legal value of each column."""
-        return self.snap(np.zeros(self.dimension)), self.snap(np.ones(self.dimension))
+        low, high = self.snap(np.zeros(self.dimension)), self.snap(np.ones(self.dimension))
+        for block, columns in zip(self.blocks, self.columns, strict=True):
+            if block.width > 1:
+                low[columns], high[columns] = 0.0, math.sqrt(0.5)
+        return low, high
+
+    @cached_property
+    def uncountable(self) -> HostArray:
+        """Which columns are continuous, strictly; shape (d,)."""
+        return np.array([isinstance(self.blocks[k], Interval) for k in self.groups], dtype=bool)
 
     @property
     def continuous(self) -> bool:

@@ -64,6 +64,9 @@ class MixedSearch:
             x, best = walk.step(*walk.climb(x, best))
             if np.all(best <= before):
                 break
+        if not np.array_equal(self.domain.discrete, ~self.domain.uncountable):
+            # Fine lattices were climbed with the others and then rounded: now the others, with all lattices held.
+            x, best = walk.climb(x, best, held=~self.domain.uncountable)
         return self._maxima(walk, x, best)
 
     def _maxima(self, walk: _Walk, x: HostArray, best: HostArray) -> Maxima:
@@ -108,9 +111,9 @@ class _Walk:
             return np.zeros(len(rows), dtype=bool)
         return np.array([key in self.forbidden for key in self.domain.keys(rows)], dtype=bool)
 
-    def climb(self, x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
-        """Climb the continuous coordinates, round, and keep what got better."""
-        held = self.domain.discrete
+    def climb(self, x: HostArray, best: HostArray, held: HostArray | None = None) -> tuple[HostArray, HostArray]:
+        """Climb the coordinates that are not held (default: the coarse ones are), round, and keep what got better."""
+        held = self.domain.discrete if held is None else held
         if held.all():
             return x, best
         lower = move(np.zeros(x.shape[-1]), self.like)

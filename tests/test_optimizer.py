@@ -1,0 +1,663 @@
+"""Ask, tell, fail, withdraw, and what is known in between."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted
+from xstar.acquisition import PES, LogEI
+from xstar.errors import DataError, SettingsError, SpaceError, TrialError
+from xstar.gp import MAP
+from xstar.methods import METHODS
+
+QUICK = Method(inference=MAP(), acquisition=LogEI())
+SMALL_PES = Method(inference=MAP(), acquisition=PES(num_samples=10, num_features=128))
+BOTH = pytest.mark.parametrize("method", [QUICK, SMALL_PES], ids=["logei", "pes"])
+LINE = [(0.0, 1.0)]
+MIXED = {
+    "lr": Real(1e-5, 1e-1, log=True),
+    "width": Real(-3.0, 5.0),
+    "layers": Integer(1, 6),
+    "batch": Integer(1, 4096, log=True),
+    "activation": Categorical(["relu", None, 0.5]),
+    "bias": Categorical([True, False]),
+}
+PYTHON_TYPES = {"lr": float, "width": float, "layers": int, "batch": int, "bias": bool}
+
+
+SMALL = {"x": Real(0.0, 1.0), "k": Integer(1, 6), "c": Categorical(["u", "v", "w"])}
+
+
+def bump(x, center=0.3):
+    return -((x - center) ** 2)
+
+
+def mixed_value(params):
+    return bump(math.log10(params["lr"]), -3.0) - abs(params["layers"] - 4) + (params["activation"] == "relu")
+
+
+def small_value(params):
+    return bump(params["x"]) - 0.1 * abs(params["k"] - 4) + 0.5 * (params["c"] == "v")
+
+
+def told(xs=(0.1, 0.5, 0.9), function=bump, space=LINE, method=QUICK, **settings):
+    """An optimizer that has been told a function's values."""
+    opt = Optimizer(space, method=method, **settings)
+    for x in xs:
+        opt.tell([x], function(x))
+    return opt
+
+
+def search(opt, function, count):
+    for _ in range(count):
+        trial = opt.ask()
+        opt.tell(trial, function(trial.params))
+    return [trial.params for trial in opt.trials]
+
+
+# The life of a trial
+
+
+def test_a_trial_is_asked_told_and_remembered():
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    assert (trial.number, trial.state, trial.value) == (0, "pending", None)
+    done = opt.tell(trial, 3, sd=0.5)
+    assert opt.trials == (done,)
+    assert (done.number, done.state, done.value, done.sd, done.params) == (0, "done", 3.0, 0.5, trial.params)
+    assert isinstance(done.value, float)
+    assert trial.state == "pending", "a record does not change behind one's back"
+    assert "1 done" in repr(opt)
+
+
+def test_a_second_result_is_refused_unless_it_replaces_the_first():
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    opt.tell(trial, 1.0, 0.1)
+    with pytest.raises(TrialError, match=r"trial 0 is done already; use replace=True to correct it"):
+        opt.tell(trial, 2.0)
+    with pytest.raises(TrialError, match=r"trial 0 is done already"):
+        opt.fail(trial)
+    assert opt.trials[0].value == 1.0
+    assert opt.tell(trial, 2.0, replace=True).value == 2.0
+    assert opt.trials[0].sd is None
+    failed = opt.fail(trial, "it was a mistake", replace=True)
+    assert (failed.state, failed.value, failed.reason) == ("failed", None, "it was a mistake")
+    with pytest.raises(TrialError, match=r"trial 0 is failed already"):
+        opt.tell(trial, 2.0)
+    assert opt.tell(trial, 3.0, replace=True).reason is None
+    assert len(opt.trials) == 1
+
+
+@pytest.mark.parametrize("reference", [1, np.int64(1)])
+def test_tell_fail_and_withdraw_by_number(reference):
+    opt = Optimizer(LINE, method=QUICK)
+    opt.ask(2)
+    opt.tell(reference, 7.0)
+    assert [trial.value for trial in opt.trials] == [None, 7.0]
+    assert opt.withdraw(reference).state == "withdrawn"
+    assert opt.fail(reference, replace=True).state == "failed"
+
+
+@pytest.mark.parametrize("number", [-1, 2, 99])
+def test_numbers_of_no_trial_are_refused(number):
+    opt = Optimizer(LINE, method=QUICK)
+    opt.ask(2)
+    for use in (lambda: opt.tell(number, 1.0), lambda: opt.fail(number), lambda: opt.withdraw(number)):
+        with pytest.raises(TrialError, match=rf"there is no trial {number}; the numbers go from 0 to 1"):
+            use()
+
+
+def test_parameters_of_a_pending_trial_complete_it():
+    opt = Optimizer(Space(MIXED), method=QUICK)
+    first, second = opt.ask(2)
+    told = opt.tell(dict(second.params), 5.0)
+    assert told.number == second.number
+    assert [trial.state for trial in opt.trials] == ["pending", "done"]
+    again = opt.tell(dict(second.params), 6.0)
+    assert again.number == 2, "the trial is no longer pending: another result of the same parameters"
+    assert opt.trials[first.number].state == "pending"
+
+
+def test_choices_that_are_equal_but_not_the_same_are_told_apart():
+    opt = Optimizer(Space(c=Categorical([1, True, 1.0])), method=QUICK, noise=0.0)
+    for trial in opt.ask(3)[::-1]:
+        assert opt.tell(dict(trial.params), 0.5).number == trial.number
+
+
+def test_parameters_nobody_asked_for_are_data_with_proper_types():
+    opt = Optimizer({"x": Real(0, 1), "k": Integer(1, 5)}, method=QUICK)
+    trial = opt.tell({"x": np.float32(0.5), "k": 3.0}, 1.0)
+    assert trial.params == {"x": 0.5, "k": 3}
+    assert [type(value) for value in trial.params.values()] == [float, int]
+    assert trial.diagnostics == {}
+    assert opt.fail({"x": 0.1, "k": 1}, "no oven").reason == "no oven"
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"x": 0.5}, r"'k' is missing"),
+        ({"x": 0.5, "k": 1, "z": 2}, r"there is no parameter 'z'"),
+        ({"x": "high", "k": 1}, r'"x" needs a finite number'),
+        ({"x": 0.5, "k": 1.5}, r'"k" needs a whole number'),
+        ([0.5, 1], r"given as a dictionary"),
+        (True, r"given as a dictionary"),
+    ],
+)
+def test_parameters_that_are_none_of_the_space_are_refused(params, message):
+    opt = Optimizer({"x": Real(0, 1), "k": Integer(1, 5)}, method=QUICK)
+    for use in (lambda: opt.tell(params, 1.0), lambda: opt.explain(params), lambda: opt.predict([params])):
+        with pytest.raises(SpaceError, match=message):
+            use()
+    assert opt.trials == ()
+
+
+def test_a_trial_of_another_optimizer_is_refused():
+    one, other = Optimizer(LINE, method=QUICK, seed=1), Optimizer(LINE, method=QUICK, seed=2)
+    one.ask()
+    foreign = other.ask()
+    for use in (lambda: one.tell(foreign, 1.0), lambda: one.fail(foreign), lambda: one.withdraw(foreign)):
+        with pytest.raises(TrialError, match=r"is it from another one\?"):
+            use()
+    assert one.trials[0].state == "pending"
+
+
+BAD_VALUES = [
+    "0.5", b"0.5", True, np.True_, [1.0, 2.0], np.zeros(2), [], {}, object(), 1 + 2j, np.complex128(1 + 2j), 10**400,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", BAD_VALUES, ids=lambda value: f"{type(value).__name__} {value!r}"[:24])
+def test_what_is_not_one_number_is_refused(value):
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    with pytest.raises(DataError, match=r"a value must be one number; received"):
+        opt.tell(trial, value)
+    assert opt.trials == (trial,), "nothing was told"
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2.0), np.int8(2), np.array(2.0), np.array([[2.0]]), [2]])
+def test_every_kind_of_one_number_is_welcome(value):
+    opt = Optimizer(LINE, method=QUICK)
+    assert opt.tell(opt.ask(), value).value == 2.0
+
+
+def test_a_tensor_of_a_training_loop_is_one_number():
+    torch = pytest.importorskip("torch")
+    opt = Optimizer(LINE, method=QUICK)
+    assert opt.tell(opt.ask(), torch.tensor(2.0)).value == 2.0
+    assert opt.tell(opt.ask(), torch.tensor(2.0, requires_grad=True)).value == 2.0
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, np.float32("nan"), np.array([np.inf])])
+def test_values_that_are_not_finite_are_failures(value):
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.tell(opt.ask(), value, sd=0.1)
+    assert (trial.state, trial.value, trial.sd) == ("failed", None, None)
+    assert trial.reason == f"value was {value!r}"
+
+
+@pytest.mark.parametrize("sd", [-0.1, math.nan, math.inf, "0.1", True, [0.1, 0.2]])
+def test_a_bad_sd_is_refused(sd):
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    with pytest.raises(DataError, match=r"sd must be a standard deviation, a number >= 0; received"):
+        opt.tell(trial, 1.0, sd)
+    assert opt.trials == (trial,)
+    with pytest.raises(DataError, match=r"noise must be a standard deviation"):
+        Optimizer(LINE, noise=sd)
+
+
+def test_withdraw_takes_trials_and_numbers_only():
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    with pytest.raises(TrialError, match=r"withdraw takes a trial or its number"):
+        opt.withdraw(trial.params)
+    opt.withdraw(trial)
+    with pytest.raises(TrialError, match=r"trial 0 is withdrawn already"):
+        opt.tell(trial, 1.0)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"direction": "up"}, r'direction must be "maximize" or "minimize"; received \'up\''),
+        ({"method": "bayes"}, r'method must be one of "pes", .*"random", or a Method\(\.\.\.\); received \'bayes\''),
+        ({"method": LogEI()}, r"method must be one of"),
+        ({"seed": -1}, r"seed must be at least 0"),
+        ({"seed": 0.5}, r"seed must be a whole number"),
+        ({"num_initial": 0}, r"num_initial must be at least 1"),
+        ({"threads": 0}, r"threads must be at least 1"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        Optimizer(LINE, **settings)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
+def test_a_batch_has_a_whole_number_of_points(count):
+    with pytest.raises(SettingsError, match=r"count must be"):
+        Optimizer(LINE, method=QUICK).ask(count)
+
+
+# What is known
+
+
+def test_before_any_value_there_is_nothing_to_recommend():
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    opt.fail([0.5])
+    assert opt.best_observed is None
+    for use in (opt.recommend, opt.where, lambda: opt.predict([[0.5]]), lambda: opt.information([[0.5]])):
+        with pytest.raises(TrialError, match=r"nothing has been told yet"):
+            use()
+    with pytest.raises(TrialError, match=r"nothing has been told yet but this trial"):
+        opt.explain(trial)
+
+
+@pytest.mark.parametrize("direction, best", [("maximize", 1), ("minimize", 2)])
+def test_best_observed_is_the_best_of_the_legal_values(direction, best):
+    opt = Optimizer(LINE, direction, QUICK)
+    for x, value in ((0.1, 0.0), (0.2, 2.0), (0.3, -5.0), (1.5, 99.0), (-0.5, -99.0)):
+        opt.tell([x], value)
+    opt.fail([0.4])
+    assert opt.best_observed == opt.trials[best]
+    opt.withdraw(best)
+    assert opt.best_observed != opt.trials[best]
+
+
+@BOTH
+def test_a_minimization_mirrors_the_maximization_of_negated_values(method):
+    up, down = Optimizer(SMALL, "maximize", method), Optimizer(SMALL, "minimize", method)
+    assert search(up, small_value, 7) == search(down, lambda params: -small_value(params), 7)
+    best, worst = up.recommend(), down.recommend()
+    assert best.params == worst.params
+    assert (best.mean, best.sd) == (-worst.mean, worst.sd)
+    np.testing.assert_array_equal(up.where(8).regret, down.where(8).regret)
+    assert up.best_observed.number == down.best_observed.number
+
+
+def test_a_recommendation_is_near_the_optimum_and_predicts_its_value():
+    opt = told(np.linspace(0.0, 1.0, 9), noise=0.0)
+    best = opt.recommend()
+    assert best.params["x0"] == pytest.approx(0.3, abs=0.02)
+    assert abs(best.mean) < 3 * best.sd + 1e-3
+    mean, sd = opt.predict([[0.0], [0.5], best.x])
+    np.testing.assert_allclose(mean[:2], [bump(0.0), bump(0.5)], atol=1e-4)
+    assert (mean[2], sd[2]) == pytest.approx((best.mean, best.sd))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_suggests_legal_parameters_of_python_types(name):
+    opt = Optimizer(MIXED, method=name, num_initial=4)
+    search(opt, mixed_value, 2)
+    opt.fail(opt.ask())
+    pending, trial = opt.ask(2)
+    assert trial.diagnostics["rung"] == name, "the method itself made the suggestion"
+    assert trial.params != pending.params
+    for params in (trial.params, pending.params):
+        assert list(params) == list(MIXED)
+        assert opt.space.contains(params)
+        assert all(type(params[key]) is kind for key, kind in PYTHON_TYPES.items())
+        assert any(params["activation"] is choice for choice in MIXED["activation"].choices)
+
+
+# Points that are not asked for twice
+
+
+LATTICE = {"a": Integer(0, 2), "b": Categorical(["x", "y", "z"])}
+
+
+@pytest.mark.parametrize("method", [QUICK, Method(inference=MAP(), acquisition=None)], ids=["logei", "random"])
+def test_without_noise_every_point_of_a_lattice_is_asked_for_once(method):
+    opt = Optimizer(LATTICE, method=method, noise=0.0)
+    opt.tell({"a": 1, "b": "y"}, 3.0)
+    opt.fail({"a": 0, "b": "x"})
+    batch = opt.ask(2)
+    points = search(opt, lambda params: params["a"] + 0.1 * ord(params["b"]), 5)
+    assert len({tuple(point.values()) for point in points}) == 9
+    for trial in batch:
+        opt.tell(trial, 1.0)
+    with pytest.raises(SpaceExhausted, match=r"all 9 points of the space have been evaluated or are pending"):
+        opt.ask()
+    assert opt.recommend().params in points
+
+
+def test_a_batch_is_shorter_when_the_space_runs_out():
+    opt = Optimizer(LATTICE, method=QUICK, noise=0.0)
+    assert len(opt.ask(5)) == 5
+    assert len(opt.ask(10)) == 4
+    assert len({tuple(trial.params.values()) for trial in opt.trials}) == 9
+    with pytest.raises(SpaceExhausted):
+        opt.ask(2)
+    opt.withdraw(3)
+    assert opt.ask().params == opt.trials[3].params
+
+
+def test_values_told_as_exact_exhaust_a_space_too():
+    opt = Optimizer(LATTICE, method=QUICK)
+    for a in range(3):
+        for b in "xyz":
+            opt.tell({"a": a, "b": b}, a + 0.1 * ord(b), sd=0.0)
+    with pytest.raises(SpaceExhausted):
+        opt.ask()
+
+
+def test_with_noise_points_may_be_repeated():
+    opt = Optimizer({"k": Integer(0, 2)}, method=QUICK, noise=0.5)
+    noise = np.random.default_rng(0)
+    points = search(opt, lambda params: params["k"] + 0.5 * noise.standard_normal(), 8)
+    assert [point["k"] for point in points].count(2) > 1, "the best point deserves another look"
+
+
+@BOTH
+def test_a_batch_is_of_distinct_points_away_from_each_other(method):
+    opt = told((0.1, 0.4, 0.7, 1.0), lambda x: math.sin(6.0 * x), method=method)
+    xs = sorted(trial.params["x0"] for trial in opt.ask(3))
+    assert np.diff(xs).min() > 1e-4
+
+
+def test_a_space_of_one_point():
+    opt = Optimizer({"x": Real(2.0, 2.0), "c": Categorical(["only"]), "k": Integer(3, 3)}, method=QUICK, noise=0.0)
+    point = {"x": 2.0, "c": "only", "k": 3}
+    trial = opt.ask()
+    assert trial.params == point
+    opt.tell(trial, 1.5)
+    with pytest.raises(SpaceExhausted):
+        opt.ask()
+    best = opt.recommend()
+    assert best.params == point
+    assert best.mean == pytest.approx(1.5)
+    assert opt.where(4).intervals() == {"x": (2.0, 2.0), "c": {"only": 1.0}, "k": (3, 3)}
+    noisy = Optimizer({"x": Real(2.0, 2.0)}, method=QUICK)
+    noisy.tell(noisy.ask(), 1.0)
+    assert noisy.ask().params == {"x": 2.0}
+
+
+def test_a_fixed_parameter_keeps_its_value():
+    opt = Optimizer({"x": Real(0.0, 1.0), "k": Integer(7, 7)}, method=QUICK)
+    assert all(point["k"] == 7 for point in search(opt, lambda params: bump(params["x"]), 5))
+    with pytest.raises(SpaceError, match=r'"k" is fixed at 7; received 8'):
+        opt.tell({"x": 0.5, "k": 8}, 1.0)
+
+
+def test_integers_up_to_a_quadrillion():
+    high = 10**15
+    opt = Optimizer({"k": Integer(0, high), "c": Categorical(["a", "b"])}, method=QUICK, noise=0.0)
+    points = search(opt, lambda params: bump(params["k"] / high), 12)
+    assert all(type(point["k"]) is int and 0 <= point["k"] <= high for point in points)
+    assert len({tuple(point.values()) for point in points}) == 12
+    assert opt.recommend().params["k"] / high == pytest.approx(0.3, abs=0.05)
+    exact = opt.tell({"k": high - 1, "c": "a"}, -1.0)
+    assert exact.params["k"] == high - 1
+    assert opt.space.decode(opt.space.encode(exact.params)) == exact.params
+
+
+# A suggestion is a pure function of settings, seed, data and number
+
+
+@BOTH
+def test_the_same_seed_and_data_give_the_same_suggestions(method):
+    runs = [search(Optimizer(SMALL, method=method, seed=4), small_value, 6) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert runs[0] != search(Optimizer(SMALL, method=method, seed=5), small_value, 6)
+
+
+def test_a_seed_that_is_drawn_is_remembered():
+    opt = Optimizer(LINE, method=QUICK, seed=None)
+    assert opt.seed != Optimizer(LINE, method=QUICK, seed=None).seed
+    assert Optimizer(LINE, method=QUICK, seed=opt.seed).ask() == opt.ask()
+
+
+@BOTH
+def test_asking_what_is_known_does_not_change_the_next_suggestion(method):
+    plain, curious = told(method=method), told(method=method)
+    curious.recommend()
+    curious.explain([0.4])
+    curious.where(5)
+    assert curious.ask().params == plain.ask().params
+
+
+@BOTH
+def test_the_order_of_telling_is_irrelevant(method):
+    opts = [Optimizer(SMALL, method=method) for _ in range(2)]
+    for opt, turn in zip(opts, (1, -1), strict=True):
+        for trial in opt.ask(5)[::turn]:
+            if trial.number == 2:
+                opt.fail(trial)
+            else:
+                opt.tell(trial, small_value(trial.params), sd=0.1 if trial.number == 3 else None)
+    assert opts[0].ask() == opts[1].ask()
+    assert opts[0].recommend() == opts[1].recommend()
+
+
+@BOTH
+def test_the_order_of_declaration_is_irrelevant(method):
+    one = Optimizer(SMALL, method=method)
+    other = Optimizer(dict(reversed(SMALL.items())), method=method)
+    assert search(one, small_value, 6) == search(other, small_value, 6)
+    assert list(other.trials[0].params) == list(reversed(SMALL))
+    assert one.recommend() == other.recommend()
+
+
+@BOTH
+def test_a_withdrawn_result_is_as_if_never_told(method):
+    opt, never = told(method=method), told(method=method)
+    for kind in (opt.tell, lambda params, _: opt.fail(params)):
+        opt.withdraw(kind([0.3], 50.0))
+    for _ in range(2):
+        never.withdraw(never.ask())
+    assert opt.predict([[0.3]]) == never.predict([[0.3]])
+    assert opt.ask() == never.ask()
+
+
+@BOTH
+def test_a_corrected_result_is_as_if_told_right_at_once(method):
+    opt, right = told((0.1, 0.5), method=method), told((0.1, 0.5), method=method)
+    opt.recommend()
+    opt.tell(1, 4.0, replace=True)
+    right.withdraw(1)
+    right.tell([0.5], 4.0)
+    opt.withdraw(opt.ask())
+    assert opt.ask() == right.ask()
+    assert opt.recommend() == right.recommend()
+
+
+@BOTH
+def test_threads_change_nothing_but_rounding(method):
+    one, two, any_number = (told(np.linspace(0.0, 1.0, 9), method=method, threads=count) for count in (1, 2, None))
+    x = one.ask().params["x0"]
+    assert two.ask().params["x0"] == pytest.approx(x, rel=1e-6)
+    assert any_number.ask().params["x0"] == pytest.approx(x, rel=1e-6)
+    assert two.recommend().params["x0"] == pytest.approx(one.recommend().params["x0"], rel=1e-6)
+
+
+def test_a_pickled_optimizer_goes_on_as_before():
+    opt = told()
+    assert pickle.loads(pickle.dumps(opt)).ask() == opt.ask()
+
+
+# The values
+
+
+@pytest.mark.parametrize(
+    "shift, scale", [(0.0, 1e12), (0.0, 1e-12), (0.0, 3e-200), (-7.0, 1.0), (1e5, 1.0), (1e7, 1e12)]
+)
+@pytest.mark.parametrize("count", [3, 8])
+def test_shift_and_scale_of_values_change_nothing(shift, scale, count):
+    xs, Z = np.linspace(0.0, 1.0, count), [[0.05], [0.33], [0.8]]
+    one = told(xs, lambda x: math.sin(7.0 * x) - 40.0 * (x > 0.9))
+    other = told(xs, lambda x: scale * (math.sin(7.0 * x) - 40.0 * (x > 0.9)) + shift)
+    for a, b, origin in zip(one.predict(Z), other.predict(Z), (shift, 0.0), strict=True):
+        np.testing.assert_allclose((b - origin) / scale, a, rtol=1e-4, atol=1e-6)
+    assert one.ask().params["x0"] == pytest.approx(other.ask().params["x0"], abs=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e12, 1e-12, 1e-170, 1e200])
+def test_replicates_of_known_noise_are_pooled_by_their_precision(scale):
+    apart, pooled = told(function=lambda x: scale * x), told(function=lambda x: scale * x)
+    apart.tell([0.3], 4.0 * scale, sd=0.1 * scale)
+    apart.tell([0.3], 5.0 * scale, sd=0.2 * scale)
+    weights = np.array([1 / 0.1**2, 1 / 0.2**2])
+    pooled.tell([0.3], scale * weights @ [4.0, 5.0] / weights.sum(), sd=scale / math.sqrt(weights.sum()))
+    for a, b in zip(apart.predict([[0.2], [0.3]]), pooled.predict([[0.2], [0.3]]), strict=True):
+        np.testing.assert_allclose(a / scale, b / scale, rtol=1e-6)
+
+
+def test_an_exact_replicate_outweighs_noisy_ones():
+    opt = told()
+    opt.tell([0.3], 4.0, sd=2.0)
+    opt.tell([0.3], 1.0, sd=0.0)
+    mean, sd = opt.predict([[0.3]])
+    assert mean[0] == pytest.approx(1.0, abs=1e-3)
+    assert sd[0] < 1e-3
+
+
+def test_noise_that_was_told_is_believed():
+    def predicted_sd(sd):
+        opt = Optimizer(LINE, method=QUICK)
+        for x in (0.1, 0.5, 0.9):
+            opt.tell([x], bump(x), sd)
+        return opt.predict([[0.5]])[1][0]
+
+    assert predicted_sd(1e-6) < predicted_sd(0.01) < predicted_sd(0.1)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "space", [LINE, {"x0": Integer(0, 1)}, {"x0": Integer(0, 100)}], ids=["real", "0..1", "0..100"]
+)
+def test_data_outside_the_bounds_teach_but_are_never_suggested(method, space):
+    opt, without = (Optimizer(space, method=method, num_initial=1) for _ in range(2))
+    for x in (0, 1):
+        for each in (opt, without):
+            each.tell({"x0": x}, float(x))
+    for x, value in ((-1, -3.0), (200, 50.0)):
+        opt.tell({"x0": x}, value)
+    legal = {"x0": 1}
+    assert opt.predict([legal])[0][0] != pytest.approx(without.predict([legal])[0][0], rel=1e-6)
+    points = [*opt.ask(2), opt.recommend()]
+    assert all(opt.space.contains(point.params) for point in points)
+    assert all(0 <= x <= 100 for x in opt.where(10).params["x0"])
+
+
+@BOTH
+def test_one_observation_is_enough(method):
+    opt = told((0.5,), method=method, num_initial=1)
+    trial = opt.ask()
+    assert trial.diagnostics["why"] is None
+    assert trial.diagnostics["rung"] != "space-filling"
+    assert abs(trial.params["x0"] - 0.5) > 0.05, "somewhere else than where the value is known"
+    assert opt.predict([[0.5]])[0][0] == pytest.approx(bump(0.5), abs=0.05)
+
+
+def test_failures_only():
+    opt = Optimizer(LINE, method=QUICK, num_initial=2)
+    for x in (0.1, 0.15, 0.2, 0.25, 0.3):
+        opt.fail([x])
+    assert opt.best_observed is None
+    for _ in range(4):
+        trial = opt.ask()
+        assert trial.diagnostics["rung"] == "space-filling"
+        assert trial.params["x0"] > 0.35, "away from the failures"
+        opt.withdraw(trial)
+
+
+# Explanations and the place of the optimum
+
+
+def wavy():
+    return told((0.05, 0.3, 0.5, 0.7, 0.95), lambda x: math.sin(9.0 * x), method=SMALL_PES)
+
+
+def test_explanation_of_a_pending_trial():
+    opt = wavy()
+    trial = opt.ask()
+    why = opt.explain(trial)
+    assert why.params == trial.params
+    assert why.bits > 0.0
+    assert why.rung == "pes"
+    assert why.why is None
+    assert why.success == 1.0
+    assert (why.mean, why.sd) == pytest.approx([part[0] for part in opt.predict([trial.params])])
+    assert why.nearest == pytest.approx(min(abs(trial.x[0] - other.x[0]) for other in opt.trials[:-1]))
+    assert opt.explain(trial.number) == opt.explain(dict(trial.params)) == why
+    assert "suggested by           pes" in str(why)
+    assert "bits about where the optimum is" in str(why)
+
+
+def test_explanation_of_parameters():
+    opt = wavy()
+    known, unknown = opt.explain([0.3]), opt.explain([0.85])
+    assert known.nearest == 0.0
+    assert unknown.nearest == pytest.approx(0.1)
+    assert known.rung is None
+    assert known.exploration < unknown.exploration <= 1.0
+    assert known.bits < unknown.bits
+    assert "suggested by" not in str(known)
+    assert opt.information([[0.3], [0.85]]) == pytest.approx([known.bits, unknown.bits])
+
+
+def test_the_own_result_of_a_trial_has_no_part_in_its_explanation():
+    ordinary, odd = wavy(), wavy()
+    number = ordinary.tell([0.4], 0.5).number
+    odd.tell([0.4], 300.0)
+    assert ordinary.explain(number) == odd.explain(number) == wavy().explain([0.4])
+    failed = wavy()
+    failed.fail([0.4])
+    assert failed.explain(number) == wavy().explain([0.4])
+
+
+def test_explanation_after_failures_has_a_chance_of_success():
+    opt = wavy()
+    for x in (0.9, 0.92, 0.97, 1.0):
+        opt.fail([x])
+    near, far = opt.explain([0.91]), opt.explain([0.3])
+    assert near.success < 0.5 < far.success < 1.0
+    assert "chance of success" in str(near)
+
+
+def test_where_the_optimum_is():
+    opt = told((0.0, 0.15, 0.35, 0.6, 0.8, 1.0), noise=0.0)
+    where = opt.where(100)
+    assert len(where) == len(where.params["x0"]) == 100
+    low, high = where.interval("x0")
+    assert 0.0 <= low < 0.3 < high <= 1.0
+    assert high - low < 0.5
+    narrow = where.interval("x0", 0.5)
+    assert low <= narrow[0] <= narrow[1] <= high
+    assert np.all(where.regret >= 0.0)
+    assert 0.0 <= where.regret_quantile(0.5) <= where.regret_quantile(0.95) < 0.09
+    assert where.recommendation == opt.recommend()
+    assert "the optimum is, with 90 % probability" in str(where)
+
+
+def test_the_optimum_of_a_mixed_space():
+    space = {"x": Real(0.0, 1.0), "k": Integer(1, 5), "c": Categorical(["u", "v", "w"]), "n": Categorical([16, 32, 64])}
+    opt = Optimizer(space, method=QUICK)
+    search(opt, lambda p: bump(p["x"]) - abs(p["k"] - 2) + 2 * (p["c"] == "v") + p["n"] / 64, 12)
+    where = opt.where(40)
+    low, high = where.interval("k")
+    assert type(low) is type(high) is int
+    assert 1 <= low <= high <= 5
+    for name in ("c", "n"):
+        shares = where.interval(name)
+        assert isinstance(shares, dict), "choices have probabilities, numbers or not"
+        assert set(shares) <= set(space[name].choices)
+        assert math.isclose(sum(shares.values()), 1.0)
+    assert max(where.interval("c"), key=where.interval("c").get) == "v"
+    assert np.all(where.regret >= 0.0)
+    assert all(
+        opt.space.contains(dict(zip(space, point, strict=True))) for point in zip(*where.params.values(), strict=True)
+    )
+
+
+def test_choices_may_be_anything():
+    opt = Optimizer({"layers": Categorical([[64], [64, 64], [128, 64]])}, method=QUICK)
+    search(opt, lambda params: len(params["layers"]) + 0.01 * params["layers"][0], 4)
+    assert opt.recommend().params["layers"] in ([64, 64], [128, 64])
+    assert "layers" in str(opt.where(10))

@@ -1,0 +1,367 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from xstar.errors import SpaceError
+from xstar.search.domain import Choice, Interval, Lattice
+from xstar.space import Categorical, Integer, Real, Space
+
+WIDEST = 1.7976931348623157e308
+LINEAR = [(0.0, 1.0), (-1e308, 1e308), (-WIDEST, WIDEST), (-3.0, 1e-9), (1e-300, 1.0), (5.0, 5.0 + 1e-9), (0.0, 1e-300)]
+LOGARITHMIC = [(1e-300, 1.0), (1e-5, 1e-1), (5e-324, WIDEST), (1.0, 1.0 + 1e-9), (0.3, 0.7)]
+EQUAL_LOOKING = [None, True, 1, 1.0, 0, False, 0.0, "1", "True", "None"]
+
+
+def back(space, **params):
+    """There and back again."""
+    return space.decode(space.encode(space.accept(params)))
+
+
+def within(bounds):
+    return st.tuples(st.just(bounds), st.floats(*bounds))
+
+
+@given(st.sampled_from(LINEAR).flatmap(within))
+def test_a_linear_real_comes_back(case):
+    (low, high), value = case
+    assert back(Space(x=Real(low, high)), x=value)["x"] == pytest.approx(value, rel=1e-15, abs=4e-16 * (high - low) / 2)
+
+
+@given(st.sampled_from([(low, high) for low, high in LINEAR if high < 1e300]).flatmap(within))
+def test_a_linear_real_is_placed_in_proportion(case):
+    (low, high), value = case
+    assert Real(low, high).encode(value)[0] == pytest.approx((value - low) / (high - low), abs=1e-15)
+
+
+@given(st.sampled_from(LOGARITHMIC).flatmap(within))
+def test_a_logarithmic_real_comes_back(case):
+    (low, high), value = case
+    assert back(Space(x=Real(low, high, log=True)), x=value)["x"] == pytest.approx(value, rel=1e-12, abs=5e-324)
+
+
+def test_the_middle_of_a_logarithmic_range_is_the_geometric_mean():
+    assert Real(1e-300, 1.0, log=True).decode(np.array([0.5])) == pytest.approx(1e-150)
+
+
+@given(st.floats(1e-300, 1e300), st.floats(1e-300, 1e300), st.booleans())
+def test_bounds_come_back_exactly(a, b, log):
+    """Also as rows: a corner of the cube that was evaluated must be recognized when it is met again."""
+    assume(a != b)
+    parameter = Real(min(a, b), max(a, b), log=log)
+    assume(not log or math.log(parameter.low) < math.log(parameter.high))
+    assert [parameter.encode(end)[0] for end in (parameter.low, parameter.high)] == [0.0, 1.0]
+    assert [parameter.encode(parameter.decode(np.array([u])))[0] for u in (0.0, 1.0)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [Real(0.0, 5e-324), Real(1e300, math.nextafter(1e300, math.inf), log=True)],
+    ids=["the smallest numbers", "neighbours by logarithm"],
+)
+def test_the_narrowest_ranges_can_be_used(parameter):
+    space = Space(x=parameter)
+    assert space.contains(back(space, x=parameter.high))
+
+
+WHOLE = [(0, 10**15), (-(10**15), -3), (0, 1), (-7, 7), (5, 10**6)]
+
+
+@given(st.sampled_from(WHOLE).flatmap(lambda ends: st.tuples(st.just(ends), st.integers(*ends))))
+def test_an_integer_comes_back_exactly(case):
+    (low, high), value = case
+    found = back(Space(n=Integer(low, high)), n=value)["n"]
+    assert found == value
+    assert type(found) is int
+
+
+@given(st.sampled_from([2, 100, 10**6, 10**12]).flatmap(lambda high: st.tuples(st.just(high), st.integers(1, high))))
+def test_a_logarithmic_integer_comes_back_exactly(case):
+    high, value = case
+    assert back(Space(n=Integer(1, high, log=True)), n=value) == {"n": value}
+
+
+@pytest.mark.parametrize("high", [10**15, 10**18, 10**25])
+@pytest.mark.parametrize("log", [False, True])
+def test_ranges_finer_than_floats_are_right_to_rounding(high, log):
+    space = Space(n=Integer(1, high, log=log))
+    for value in (1, 2, high // 3, high - 1, high):
+        found = back(space, n=value)["n"]
+        assert 1 <= found <= high
+        assert found == pytest.approx(value, rel=1e-12)
+        assert type(found) is int
+
+
+def test_cells_of_a_logarithmic_integer_are_even_in_the_logarithm():
+    """1 to 3 is as wide as 10 to 30, up to the half steps."""
+    column = Integer(1, 1000, log=True).encode
+    assert column(30)[0] - column(10)[0] == pytest.approx(column(300)[0] - column(100)[0])
+
+
+@pytest.mark.parametrize("choices", [EQUAL_LOOKING, [1, True], [1.0, 1], ["größe", "大"], [("a", 1), ("b", 2)]])
+def test_choices_that_compare_equal_stay_apart(choices):
+    space = Space(c=Categorical(choices))
+    for choice in choices:
+        found = back(space, c=choice)["c"]
+        assert found == choice
+        assert type(found) is type(choice)
+
+
+@pytest.mark.parametrize(
+    "one, other", [([1, "a"], [True, "a"]), ([0.0, "a"], [0, "a"])], ids=["1 and True", "0.0 and 0"]
+)
+def test_spaces_with_choices_that_only_look_equal_differ(one, other):
+    assert Space(c=Categorical(one)) != Space(c=Categorical(other))
+
+
+PARAMETERS = st.sampled_from(
+    [Real(-2.0, 3.0), Real(1e-300, 1.0, log=True), Real(-WIDEST, WIDEST), Integer(0, 10**15), Integer(1, 9, log=True),
+     Integer(4, 4), Categorical(["a", None, 3]), Categorical([True, False]), Categorical(["only"]), Real(2.0, 2.0)]
+)  # fmt: skip
+
+
+@given(st.lists(PARAMETERS, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_every_row_decodes_to_legal_values_of_the_right_type(parameters, random):
+    space = Space({f"p{k}": parameter for k, parameter in enumerate(parameters)})
+    row = np.array([random.choice([0.0, 1.0, -0.5, 1.5, random.random()]) for _ in range(space.domain.dimension)])
+    params = space.decode(row)
+    assert list(params) == list(space.parameters)
+    assert space.contains(params)
+    assert space.accept(params) == params
+    for name, parameter in space.parameters.items():
+        kinds = {Real: (float,), Integer: (int,), Categorical: tuple(map(type, getattr(parameter, "choices", ())))}
+        assert type(params[name]) in kinds[type(parameter)]
+
+
+@given(st.lists(PARAMETERS, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_decoded_values_encode_to_legal_rows(parameters, random):
+    space = Space({f"p{k}": parameter for k, parameter in enumerate(parameters)})
+    params = space.decode(np.array([random.random() for _ in range(space.domain.dimension)]))
+    row = space.encode(params)
+    np.testing.assert_array_equal(space.domain.snap(row), row)
+    again = space.decode(row)
+    for name, value in params.items():
+        parameter = space.parameters[name]
+        rounding = 1e-15 * parameter.high if isinstance(parameter, Real) else 0.0
+        expected = pytest.approx(value, rel=1e-12, abs=rounding) if isinstance(parameter, Real) else value
+        assert again[name] == expected
+
+
+def test_the_order_of_declaration_changes_nothing_inside():
+    one = Space(b=Real(0, 2), a=Integer(0, 9), c=Categorical(["x", "z"]))
+    other = Space(c=Categorical(["x", "z"]), a=Integer(0, 9), b=Real(0, 2))
+    params = {"a": 3, "b": 0.5, "c": "z"}
+    np.testing.assert_array_equal(one.encode(params), other.encode(params))
+    assert one.domain == other.domain
+    assert one.free == ("a", "b", "c")
+    assert one != other
+
+
+def test_blocks_follow_the_sorted_names():
+    space = Space(z=Real(0, 1), m=Integer(1, 3, log=True), a=Categorical([1, 2, 3]), fixed=Real(1, 1))
+    assert space.domain.blocks == (Choice(3), Lattice(3, 1), Interval())
+
+
+@pytest.mark.parametrize(
+    "parameter, value",
+    [(Real(0.1, 0.1), 0.1), (Real(3, 3, log=True), 3.0), (Integer(4, 4), 4), (Categorical([None]), None)],
+)
+def test_a_fixed_parameter_has_no_column_but_a_value(parameter, value):
+    space = Space(fixed=parameter, x=Real(0, 1))
+    assert space.free == ("x",)
+    assert space.decode(np.array([0.25])) == {"fixed": value, "x": 0.25}
+    np.testing.assert_array_equal(space.encode({"fixed": value, "x": 0.25}), [0.25])
+
+
+def test_a_space_with_everything_fixed_has_one_point():
+    space = Space(a=Real(2, 2), b=Categorical(["only"]))
+    assert space.domain.size == 1
+    assert back(space, a=2, b="only") == {"a": 2.0, "b": "only"}
+    np.testing.assert_array_equal(space.domain.snap(np.array([0.9])), space.encode({"a": 2.0, "b": "only"}))
+
+
+def test_other_data_of_a_fixed_parameter_are_refused():
+    with pytest.raises(SpaceError, match=r'parameter "a" is fixed at 2\.0; received 3\. Widen its range'):
+        Space(a=Real(2, 2), x=Real(0, 1)).accept({"a": 3, "x": 0.5})
+
+
+def test_unicode_and_odd_names():
+    space = Space({"größe 大": Real(0, 1), "learning rate": Real(0, 1), "self": Real(0, 1)}, parameters=Real(0, 1))
+    params = {"größe 大": 0.25, "learning rate": 0.5, "self": 0.75, "parameters": 1.0}
+    assert back(space, **params) == params
+
+
+@pytest.mark.parametrize(
+    "parameter, value, columns",
+    [
+        (Real(0, 2), 3, [1.5]),
+        (Real(1e-2, 1, log=True), 1e-4, [-1.0]),
+        (Integer(0, 9), 12, [1.25]),
+        (Integer(0, 9), -3, [-0.25]),
+    ],
+)
+def test_values_outside_the_bounds_are_data_in_proportion(parameter, value, columns):
+    space = Space(p=parameter)
+    accepted = space.accept({"p": value})
+    assert accepted == {"p": value}
+    assert not space.contains(accepted)
+    np.testing.assert_allclose(space.encode(accepted), columns)
+    assert space.contains(space.decode(space.encode(accepted)))
+
+
+def test_values_below_a_logarithmic_integer_range():
+    parameter = Integer(10, 100, log=True)
+    columns = [parameter.encode(value)[0] for value in (1, 5, 10, 100, 200)]
+    assert columns == sorted(columns)
+    assert columns[0] < columns[1] < 0.0 < columns[2] < columns[3] < 1.0 < columns[4]
+
+
+@pytest.mark.parametrize(
+    "given_, expected",
+    [({"x": np.float32(0.5), "n": np.int64(3), "c": np.str_("a")}, {"x": 0.5, "n": 3, "c": "a"}),
+     ({"x": 1, "n": 3.0, "c": "a"}, {"x": 1.0, "n": 3, "c": "a"}),
+     ({"c": "a", "n": np.float64(3), "x": np.int8(1)}, {"x": 1.0, "n": 3, "c": "a"})],
+)  # fmt: skip
+def test_accepted_values_have_python_types_in_the_order_of_the_space(given_, expected):
+    accepted = Space(x=Real(0, 1), n=Integer(0, 9), c=Categorical(["a", "b"])).accept(given_)
+    assert list(accepted.items()) == list(expected.items())
+    assert [type(value) for value in accepted.values()] == [float, int, str]
+
+
+def test_numpy_choices_are_plain_and_found():
+    space = Space(c=Categorical(np.array([1, 2])), b=Categorical([np.True_, np.False_]))
+    assert space.accept({"c": np.int32(2), "b": np.True_}) == {"c": 2, "b": True}
+    assert [type(choice) for choice in space.parameters["c"].choices] == [int, int]
+
+
+@pytest.mark.parametrize(
+    "bounds", [[(0, 1), (-5, 5)], ((0, 1), (-5, 5)), np.array([[0, 1], [-5, 5]]), zip([0, -5], [1, 5], strict=True)]
+)
+def test_scipy_style_bounds(bounds):
+    space = Space.of(bounds)
+    assert space.positional
+    assert space.parameters == {"x0": Real(0, 1), "x1": Real(-5, 5)}
+    for point in ([0.5, 2], np.array([0.5, 2.0]), (0.5, 2), {"x0": 0.5, "x1": 2}):
+        assert space.accept(point) == {"x0": 0.5, "x1": 2.0}
+
+
+def test_bounds_may_hold_parameters():
+    space = Space.of([(0, 1), Integer(1, 6), Categorical(["a", "b"])])
+    assert space.accept([0.5, 3, "b"]) == {"x0": 0.5, "x1": 3, "x2": "b"}
+
+
+def test_one_dimension_takes_a_bare_number():
+    assert Space.of([(0, 1)]).accept(0.5) == {"x0": 0.5}
+
+
+def test_of_takes_spaces_and_dictionaries():
+    space = Space(x=Real(0, 1))
+    assert Space.of(space) is space
+    assert Space.of({"x": Real(0, 1)}) == space
+    assert Space.of([Real(0, 1)]) != Space({"x0": Real(0, 1)})
+
+
+def test_twelve_bounds_keep_their_order():
+    """x10 sorts before x2: values must not be exchanged."""
+    space = Space.of([(k, k + 1) for k in range(12)])
+    point = [k + k / 20 for k in range(12)]
+    assert list(back(space, **space.accept(point)).values()) == pytest.approx(point)
+
+
+def test_vectors_are_numbers_if_they_can_be():
+    space = Space(b=Integer(0, 9), a=Real(0, 1))
+    assert space.vector({"a": 0.5, "b": 3}).tolist() == [3.0, 0.5]
+    assert space.vector({"a": 0.5, "b": 3}).dtype == np.float64
+    mixed = Space(b=Categorical([None, "x"]), a=Real(0, 1)).vector({"a": 0.5, "b": None})
+    assert mixed.tolist() == [None, 0.5]
+
+
+@pytest.mark.parametrize(
+    "build, message",
+    [
+        (lambda: Space(lr=Real(1, 0)), r'parameter "lr" has low=1\.0 above high=0\.0; did you mean Real\(0\.0, 1\.0\)'),
+        (lambda: Space(n=Integer(5, 2)), r'parameter "n" has low=5 above high=2; did you mean Integer\(2, 5\)'),
+        (lambda: Space(x=Real(0, math.inf)), r'parameter "x" needs finite numbers as bounds; received high=inf'),
+        (lambda: Space(x=Real(-math.inf, 0)), r'parameter "x" needs finite numbers as bounds; received low=-inf'),
+        (lambda: Space(x=Real(math.nan, 0)), r'parameter "x" needs finite numbers as bounds; received low=nan'),
+        (lambda: Space(x=Real("0", 1)), r"needs finite numbers as bounds; received low='0'"),
+        (lambda: Space(x=Real(False, 1)), r"needs finite numbers as bounds; received low=False"),
+        (lambda: Space(x=Real(0, 10**400)), r'parameter "x" needs finite numbers as bounds; received high='),
+        (lambda: Space(lr=Real(0, 1, log=True)), r'"lr" has log=True but low=0\.0; .* above zero, for example Real\('),
+        (lambda: Space(lr=Real(-1, 1, log=True)), r'"lr" has log=True but low=-1\.0'),
+        (lambda: Space(n=Integer(0, 9, log=True)), r'"n" has log=True but low=0; .* 1 or above, for example Integer\('),
+        (lambda: Space(n=Integer(0.5, 9)), r'parameter "n" needs whole numbers as bounds; received low=0\.5'),
+        (lambda: Space(n=Integer(0, math.inf)), r'parameter "n" needs whole numbers as bounds; received high=inf'),
+        (lambda: Space(n=Integer(0, True)), r'parameter "n" needs whole numbers as bounds; received high=True'),
+        (lambda: Space(c=Categorical([])), r'parameter "c" needs a list of choices, for example .*; received \(\)'),
+        (lambda: Space(c=Categorical("relu")), r'parameter "c" needs a list of choices, .*; received \'relu\''),
+        (lambda: Space(c=Categorical(3)), r'parameter "c" needs a list of choices, .*; received 3'),
+        (lambda: Space(c=Categorical([1, "a", 1])), r'parameter "c" has the choice 1 twice'),
+        (lambda: Space(c=Categorical([None, None])), r'parameter "c" has the choice None twice'),
+        (lambda: Space(c=Categorical([1, np.int64(1)])), r'parameter "c" has the choice 1 twice'),
+        (Space, r"a space needs at least one parameter, for example Space\(x=Real\(0, 1\)\)"),
+        (lambda: Space({}), r"a space needs at least one parameter"),
+        (lambda: Space.of([]), r"a space needs at least one parameter"),
+        (lambda: Space({"x": Real(0, 1)}, x=Real(0, 1)), r'parameter "x" is given twice'),
+        (lambda: Space([Real(0, 1)]), r"Space takes parameters by name, for example .*; received \[Real\("),
+        (lambda: Space({"": Real(0, 1)}), r"parameter names are strings that are not empty; received ''"),
+        (lambda: Space({3: Real(0, 1)}), r"parameter names are strings that are not empty; received 3"),
+        (lambda: Space(x=(0, 1)), r'parameter "x" must be a Real, an Integer or a Categorical, .* received \(0, 1\)'),
+        (lambda: Space.of({"x": (0, 1)}), r'parameter "x" must be a Real, an Integer or a Categorical'),
+        (lambda: Space.of("x"), r"a space is a Space, a dictionary, or a list of \(low, high\) pairs; received 'x'"),
+        (lambda: Space.of(None), r"a space is a Space, .*; received None"),
+        (lambda: Space.of([(0, 1), (0, 1, 2)]), r"bounds\[1\] must be a pair .* or a parameter; received \(0, 1, 2\)"),
+        (lambda: Space.of([0, 1]), r"bounds\[0\] must be a pair \(low, high\) or a parameter; received 0"),
+        (lambda: Space.of([(0, 1), (2, 1)]), r'parameter "x1" has low=2\.0 above high=1\.0'),
+        (lambda: Space.of(["ab"]), r'parameter "x0" needs finite numbers as bounds; received low=\'a\''),
+    ],
+)
+def test_spaces_that_make_no_sense_are_named(build, message):
+    with pytest.raises(SpaceError, match=message):
+        build()
+
+
+MIXED = Space(x=Real(0, 1), lr=Real(1e-3, 1, log=True), n=Integer(1, 9, log=True), c=Categorical(["a", 1]))
+GOOD = {"x": 0.5, "lr": 0.1, "n": 3, "c": "a"}
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"x": math.nan}, r'parameter "x" needs a finite number; received nan'),
+        ({"x": -math.inf}, r'parameter "x" needs a finite number; received -inf'),
+        ({"x": "0.5"}, r"parameter \"x\" needs a finite number; received '0.5'"),
+        ({"x": True}, r'parameter "x" needs a finite number; received True'),
+        ({"x": None}, r'parameter "x" needs a finite number; received None'),
+        ({"x": 10**400}, r'parameter "x" needs a finite number; received 1000'),
+        ({"lr": 0.0}, r'parameter "lr" has log=True, so its values are above zero; received 0\.0'),
+        ({"n": 2.5}, r'parameter "n" needs a whole number; received 2\.5'),
+        ({"n": math.inf}, r'parameter "n" needs a whole number; received inf'),
+        ({"n": True}, r'parameter "n" needs a whole number; received True'),
+        ({"n": 0}, r'parameter "n" has log=True, so its values are 1 or more; received 0'),
+        ({"c": "b"}, r"parameter \"c\" is one of \['a', 1\]; received 'b'"),
+        ({"c": True}, r"parameter \"c\" is one of \['a', 1\]; received True"),
+        ({"y": 1}, r"the parameters are \['x', 'lr', 'n', 'c'\]; there is no parameter 'y'"),
+    ],
+)
+def test_bad_values_are_named(change, message):
+    with pytest.raises(SpaceError, match=message):
+        MIXED.accept({**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    "space, params, message",
+    [
+        (MIXED, {"x": 0.5, "lr": 0.1, "n": 3}, r"the parameters are \['x', 'lr', 'n', 'c'\]; 'c' is missing"),
+        (MIXED, [0.5, 0.1, 3, "a"], r"given as a dictionary with the names \['x', 'lr', 'n', 'c'\]; received \[0.5"),
+        (Space.of([(0, 1), (0, 1)]), [0.5], r"a point has 2 values; received \[0\.5\]"),
+        (Space.of([(0, 1), (0, 1)]), [[0.5, 0.5]], r"a point has 2 values; received \[\[0\.5, 0\.5\]\]"),
+        (Space.of([(0, 1), (0, 1)]), 0.5, r"a point has 2 values; received 0\.5"),
+        (Space.of([(0, 1)] * 2), list(range(99)), r"a point has 2 values; received \[0, 1, .*\.\.\.\.$"),
+    ],
+)
+def test_parameters_of_the_wrong_form_are_named(space, params, message):
+    with pytest.raises(SpaceError, match=message):
+        space.accept(params)

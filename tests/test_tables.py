@@ -1,0 +1,275 @@
+import math
+
+import pytest
+
+import xstar
+from xstar.acquisition import LogEI
+from xstar.errors import DataError, FileError, XstarError
+from xstar.gp import MAP
+
+CHEAP = xstar.Method(inference=MAP(), acquisition=LogEI())
+
+
+def optimizer(**parameters):
+    return xstar.Optimizer(xstar.Space(**(parameters or {"x": xstar.Real(0, 1)})), method=CHEAP)
+
+
+@pytest.fixture
+def opt():
+    return optimizer(x=xstar.Real(0, 1), n=xstar.Integer(1, 9))
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """A file with some text."""
+
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "größe 大.csv"
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+def told(trials):
+    return [(dict(trial.params), trial.state, trial.value, trial.sd) for trial in trials]
+
+
+PLAIN = [({"x": 0.25, "n": 3}, "done", 1.5, None), ({"x": 0.5, "n": 4}, "done", -2e3, None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,n,value\n0.25,3,1.5\n0.5,4,-2e3\n",
+        "x;n;value\n0.25;3;1.5\n0.5;4;-2e3\n",
+        "x\tn\tvalue\n0.25\t3\t1.5\n0.5\t4\t-2e3\n",
+        "x;n;value\n0,25;3;1,5\n0,5;4;-2e3\n",
+        'x,n,value\n"0,25",3,"1,5"\n"0.5",4,"-2e3"\n',
+        "x,n,value\r\n0.25,3,1.5\r\n0.5,4,-2e3\r\n",
+        "x, n, value\n 0.25, 3, 1.5\n 0.5, 4 , -2e3",
+        "value,n,x\n1.5,3.0,.25\n-2000,4,0.5\n",
+        "x,n,value\n0.25,3,1.5\n\n0.5,4,-2e3\n\n",
+        "x,note,n,value\n0.25,good,3,1.5\n0.5,,4,-2e3\n",
+        "x,n,value,sd\n0.25,3,1.5,\n0.5,4,-2e3,\n",
+    ],
+    ids=[
+        "comma", "semicolon", "tab", "decimal comma", "quoted", "windows", "spaces", "other order", "blank lines",
+        "extra column", "no sd",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"], ids=["plain", "BOM"])
+def test_files_as_spreadsheets_write_them(opt, csv, text, encoding):
+    told_now = opt.tell_table(csv(text, encoding))
+    assert told(told_now) == PLAIN
+    assert tuple(told_now) == opt.trials
+    assert [type(value) for value in opt.trials[0].params.values()] == [float, int]
+
+
+def test_a_path_may_be_a_string(opt, csv):
+    assert told(opt.tell_table(str(csv("x,n,value\n0.25,3,1.5\n0.5,4,-2e3\n")))) == PLAIN
+
+
+def test_columns_may_have_other_names(opt, csv):
+    path = csv("x,n,Ertrag in %,±\n0.25,3,1.5,0.1\n0.5,4,2.5,0\n")
+    trials = opt.tell_table(path, value="Ertrag in %", sd="±")
+    assert [(trial.value, trial.sd) for trial in trials] == [(1.5, 0.1), (2.5, 0.0)]
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "inf", "-inf", "failed", "FAIL", "crashed", "error", " failure "])
+def test_failures(opt, csv, text):
+    (trial,) = opt.tell_table(csv(f"x,n,value\n0.25,3,{text}\n"))
+    assert trial.state == "failed"
+    assert trial.reason == f"value was {text.strip()}"
+
+
+@pytest.mark.parametrize("line", ["0.3,5,", "0.3,5", ",,", "0.3,5,  "])
+def test_rows_without_a_value_are_skipped(opt, csv, line):
+    """They are the plate to run."""
+    assert told(opt.tell_table(csv(f"x,n,value\n0.25,3,1.5\n{line}\n0.5,4,-2e3\n"))) == PLAIN
+
+
+def test_a_blank_value_in_a_list_is_no_value_either(opt):
+    assert opt.tell_table([{"x": 0.3, "n": 5, "value": blank} for blank in ("", " ", None)]) == []
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (
+            "x,n,value\n0.25,3,1.5\n0.5,4,good\n",
+            r"row 2 of the table: column \"value\" needs a number; received 'good'",
+        ),
+        ("x,n,value\n0.25,3,1.5\nlow,4,2\n", r"row 2 of the table: column \"x\" needs a number; received 'low'"),
+        ("x,n,value\n0.25,3,1.5\n,4,2\n", r"row 2 of the table: column \"x\" needs a number; received ''"),
+        ("x,n,value\n0.25,3,1.5\ninf,4,2\n", r"row 2 of the table: column \"x\" needs a finite number; received 'inf'"),
+        ("x,n,value\n0.25,3,1e400\n", r"row 1 of the table: column \"value\" needs a finite number; received '1e400'"),
+        ("x,n,value\n0.25,3,1.5\n0.5,4.5,2\n", r"row 2 .*\"n\" needs a whole number; received"),
+        ("x,n,value,sd\n0.25,3,1.5,\n0.5,4,1,much\n", r"row 2 of the table: column \"sd\" needs a number; .*'much'"),
+        ("x,n,value,sd\n0.25,3,1.5,\n0.5,4,1,-1\n", r"row 2 .*sd must be a standard deviation, .*; received -1"),
+        ("x,value\n0.25,1.5\n", r"row 1 of the table: there is no column \"n\""),
+        ("x,n,Value\n0.25,3,1.5\n", r"row 1 of the table has no column \"value\"; it has \['x', 'n', 'Value'\]"),
+    ],
+)
+def test_one_wrong_row_is_named_and_nothing_is_told(opt, csv, text, message):
+    with pytest.raises(XstarError, match=message):
+        opt.tell_table(csv(text))
+    assert opt.trials == ()
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"x": 0.5, "n": 4, "value": [1, 2]}, {"x": 0.5, "n": 4, "value": True}, {"x": 0.5, "n": 4, "value": 1j},
+        {"x": 0.5, "n": 4, "value": object()}, {"x": "?", "n": 4, "value": 1.0}, {"x": None, "n": 4, "value": 1.0},
+        {"x": 0.5, "n": 4.5, "value": 1.0}, {"x": 0.5, "value": 1.0}, {"x": 0.5, "n": 4},
+        {"x": 0.5, "n": 4, "value": 1.0, "sd": -1}, {"x": 0.5, "n": 4, "value": 1.0, "sd": [1]}, ["x", 0.5],
+    ],
+    ids=[
+        "two values", "bool", "complex", "object", "text", "None", "half", "no n", "no value", "negative sd",
+        "list as sd", "no dictionary",
+    ],
+)  # fmt: skip
+def test_one_wrong_dictionary_and_nothing_is_told(opt, row):
+    with pytest.raises(XstarError, match="row 2"):
+        opt.tell_table([{"x": 0.25, "n": 3, "value": 1.5}, row])
+    assert opt.trials == ()
+
+
+def test_a_list_of_dictionaries(opt):
+    rows = [
+        {"n": 3, "x": 0.25, "value": 1.5, "sd": 0.1, "who": "me"},
+        {"n": 4.0, "x": "0,5", "value": "-2e3", "sd": ""},
+        {"n": 5, "x": 1, "value": math.nan},
+        {"n": 5, "x": 1, "value": -math.inf},
+        {"n": 5, "x": 1, "value": None},
+        {"n": 5, "x": 1, "value": 2, "sd": None},
+        {"n": 5, "x": 1, "value": 3, "sd": math.nan},
+    ]
+    assert told(opt.tell_table(iter(rows))) == [
+        ({"x": 0.25, "n": 3}, "done", 1.5, 0.1),
+        ({"x": 0.5, "n": 4}, "done", -2e3, None),
+        ({"x": 1.0, "n": 5}, "failed", None, None),
+        ({"x": 1.0, "n": 5}, "failed", None, None),
+        ({"x": 1.0, "n": 5}, "done", 2.0, None),
+        ({"x": 1.0, "n": 5}, "done", 3.0, None),
+    ]
+
+
+class Missing:
+    """What pandas has in an empty cell of a column of integers: not even equal to itself, nor true or false."""
+
+    def __eq__(self, other):
+        return self
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = None
+
+
+class Frame:
+    """As much of a DataFrame as is used."""
+
+    columns = ("x", "n", "value")
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def to_dict(self, orient):
+        assert orient == "records"
+        return self.rows
+
+
+@pytest.mark.parametrize("empty", [None, math.nan, Missing()], ids=["None", "NaN", "NA"])
+def test_a_frame_with_empty_cells(empty):
+    opt = optimizer(x=xstar.Real(0, 1), c=xstar.Categorical([None, "a"]))
+    rows = [{"x": 0.25, "c": empty, "value": 1.5, "sd": empty}, {"x": 0.5, "c": "a", "value": empty, "sd": 0.1}]
+    assert told(opt.tell_table(Frame(rows))) == [({"x": 0.25, "c": None}, "done", 1.5, None)]
+
+
+def test_a_pandas_frame(opt):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [0.25, 0.5, 0.75], "n": [3, 4, 5], "value": [1.5, -2e3, math.nan]})
+    assert told(opt.tell_table(frame)) == PLAIN
+
+
+@pytest.mark.parametrize(
+    "text, choice", [("1", 1), ("1.0", 1.0), ("True", True), ("None", None), ("a", "a"), ("größe", "größe"), ("2", "2")]
+)
+def test_choices_that_are_not_strings(csv, text, choice):
+    opt = optimizer(c=xstar.Categorical([True, 1, 1.0, None, "a", "größe", 2, "2"]))
+    (trial,) = opt.tell_table(csv(f"c,value\n{text},1\n"))
+    assert trial.params["c"] == choice
+    assert type(trial.params["c"]) is type(choice)
+
+
+def test_unknown_choices_are_named(csv):
+    opt = optimizer(c=xstar.Categorical([1, None]))
+    with pytest.raises(DataError, match=r"row 1 of the table: column \"c\" is one of \[1, None\]; received 'b'"):
+        opt.tell_table(csv("c,value\nb,1\n"))
+
+
+@pytest.mark.parametrize("choice", ["two\nlines", "a\u2028b", 'a "quoted", one', " lead", "semi;colon"])
+def test_choices_of_any_text(csv, choice):
+    """A file quotes what needs it."""
+    opt = optimizer(c=xstar.Categorical([choice, "other"]))
+    quoted = choice.replace('"', '""')
+    (trial,) = opt.tell_table(csv(f'c,value\n"{quoted}",1\n'))
+    assert trial.params["c"] == choice
+
+
+@pytest.mark.parametrize("choices", [[1, True], [1.0, 1], [0, False]])
+def test_a_pending_trial_is_completed_by_its_own_choice_only(choices):
+    """1 and True are two choices: the value of one is not the value of the other."""
+    opt = optimizer(c=xstar.Categorical(choices))
+    asked = opt.ask()
+    (other,) = [choice for choice in choices if type(choice) is not type(asked.params["c"])]
+    (trial,) = opt.tell_table([{"c": other, "value": 1.0}])
+    assert type(trial.params["c"]) is type(other)
+    assert opt.trials[asked.number].state == "pending"
+
+
+def test_rows_complete_pending_trials(opt):
+    asked = opt.ask()
+    (trial,) = opt.tell_table([{**asked.params, "value": 1.5}])
+    assert trial.number == asked.number
+    assert len(opt.trials) == 1
+
+
+def test_large_integers_are_exact(csv):
+    opt = optimizer(n=xstar.Integer(0, 10**17))
+    opt.tell_table(csv("n,value\n9007199254740993,1\n1e3,2\n"))
+    assert [trial.params["n"] for trial in opt.trials] == [2**53 + 1, 1000]
+
+
+def test_values_outside_the_bounds_are_data(opt, csv):
+    (trial,) = opt.tell_table(csv("x,n,value\n-3,12,1.5\n"))
+    assert trial.params == {"x": -3.0, "n": 12}
+
+
+def test_fixed_parameters_need_no_column(csv):
+    opt = optimizer(x=xstar.Real(0, 1), fixed=xstar.Integer(7, 7), only=xstar.Categorical(["a"]))
+    (trial,) = opt.tell_table(csv("x,value\n0.25,1.5\n"))
+    assert trial.params == {"x": 0.25, "fixed": 7, "only": "a"}
+
+
+def test_minimization_tells_values_as_they_are(csv):
+    opt = xstar.Optimizer([(0, 1)], direction="minimize", method=CHEAP)
+    opt.tell_table(csv("x0,value\n0.25,1.5\n0.5,0.5\n"))
+    assert opt.best_observed.params == {"x0": 0.5}
+
+
+@pytest.mark.parametrize("table", [3, {"x": [1]}, None])
+def test_what_is_no_table_is_named(opt, table):
+    with pytest.raises(DataError, match="a table is the path of a CSV file, a list of dictionaries or a DataFrame"):
+        opt.tell_table(table)
+
+
+def test_files_that_cannot_be_read(opt, csv, tmp_path):
+    with pytest.raises(FileError, match=r"there is no file '.*none\.csv'"):
+        opt.tell_table(tmp_path / "none.csv")
+    with pytest.raises(FileError, match="cannot be read as a table"):
+        opt.tell_table(tmp_path)
+    with pytest.raises(FileError, match="cannot be read as a table"):
+        opt.tell_table(csv("x,n,value\n", "utf-16"))
