@@ -1,6 +1,6 @@
 """What the defaults of "pes" are based on: its regret with one setting changed at a time.
 
-    python -m benchmarks.defaults [--problems branin gp] [--variants default "SE kernel"] [--seeds 10] [--jobs 2]
+    python -m benchmarks.defaults [--problems branin gp] [--variants default "SE alone"] [--seeds 10] [--jobs 2]
 
 The same problems, starts and noise as in benchmarks.regret, with fewer evaluations. Printed: the median of the
 immediate regret and, last, the mean of its decimal logarithm over all shown numbers of evaluations: smaller is better.
@@ -18,11 +18,12 @@ from benchmarks.measure import load, save, spawned
 from benchmarks.regret import START, run
 from xstar import Method
 from xstar.acquisition import PES
-from xstar.gp import MAP, SliceSampling, SquaredExponential
+from xstar.gp import MAP, Matern52, SliceSampling, SquaredExponential
 
 VARIANTS: dict[str, Method] = {
     "default": Method(),
-    "SE kernel": Method(kernel=SquaredExponential()),
+    "SE alone": Method(kernel=SquaredExponential()),
+    "Matern alone": Method(kernel=Matern52()),
     "paper boundary": Method(acquisition=PES(boundary="paper")),
     "paper incumbent": Method(acquisition=PES(incumbent="paper")),
     "no rivals": Method(acquisition=PES(num_rivals=0)),

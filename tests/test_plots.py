@@ -29,6 +29,13 @@ def no_pyplot(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
 
 
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    """A picture shows 200 sampled optima; 12 are enough here."""
+    where = Optimizer.where
+    monkeypatch.setattr(Optimizer, "where", lambda self: where(self, 12))
+
+
 def study(space, function, count=6, failures=1, **settings):
     opt = Optimizer(space, method=METHOD, num_initial=count + failures, **settings)
     for trial in opt.ask(count + failures):
@@ -37,6 +44,10 @@ def study(space, function, count=6, failures=1, **settings):
         else:
             opt.fail(trial, "crashed")
     return opt
+
+
+def mixed(count=6, failures=1):
+    return study(MIXED, lambda params: 10.0 * params["momentum"] - 3.0 * params["layers"], count, failures)
 
 
 def line(**settings):
@@ -51,9 +62,9 @@ STUDIES = {
     "1-d, constant": lambda: study([(0.0, 1.0)], lambda params: 2.0),
     "2-d": lambda: study([(0.0, 1.0), (-5.0, 5.0)], lambda params: params["x0"] * params["x1"]),
     "2-d, constant": lambda: study([(0.0, 1.0), (-5.0, 5.0)], lambda params: 2.0),
-    "6-d mixed": lambda: study(MIXED, lambda params: params["momentum"] - params["layers"]),
+    "6-d mixed": mixed,
     "integers": lambda: study({"k": Integer(0, 1), "m": Integer(0, 10**15)}, lambda params: params["k"]),
-    "only categorical": lambda: study({"c": Categorical("u v w".split()), "b": Categorical([1, 2])}, lambda p: p["b"]),
+    "only categorical": lambda: study({"c": Categorical(["u", "v", "w"]), "b": Categorical([1, 2])}, lambda p: p["b"]),
     "one point": lambda: study({"x": Real(1.0, 1.0)}, lambda params: 1.0, count=2, failures=0),
 }
 
@@ -98,14 +109,13 @@ def test_the_best_of_a_minimization_goes_down():
 
 
 def test_the_parameters_that_matter_most_are_shown():
-    opt = study(MIXED, lambda params: 10.0 * params["momentum"] - 3.0 * params["layers"], count=14, failures=0)
-    left, right = plots.summary(opt).axes[:2]
+    left, right = plots.summary(mixed(count=14, failures=0)).axes[:2]
     assert {left.get_xlabel(), left.get_ylabel()} == {"momentum", "layers"}
     assert "bits" in right.get_title()
 
 
 def test_parameters_can_be_chosen():
-    opt = study(MIXED, lambda params: params["momentum"])
+    opt = mixed(failures=0)
     left = plots.summary(opt, ("lr", "batch")).axes[0]
     assert (left.get_xlabel(), left.get_ylabel()) == ("lr", "batch")
     assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
@@ -119,9 +129,8 @@ def test_parameters_can_be_chosen():
     ids=str,
 )
 def test_bad_names_are_refused(names, tmp_path):
-    opt = study(MIXED, lambda params: params["momentum"])
     with pytest.raises(SettingsError, match=r"names must be one or two of the numeric parameters \['batch', 'layers'"):
-        plots.draw(opt, tmp_path / "picture.png", names)
+        plots.draw(mixed(failures=0), tmp_path / "picture.png", names)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,23 +12,37 @@ from typing import Any
 
 from xstar.acquisition import EI, ES, MES, PES, Acquisition, LogEI, Thompson
 from xstar.errors import SettingsError
-from xstar.gp import Fixed, Inference, Kernel, Matern52, PosteriorMean, SliceSampling
+from xstar.gp import Fixed, Inference, Kernel, Matern52, PosteriorMean, SliceSampling, SquaredExponential
 from xstar.numerics.checks import instance
 
 
 @dataclass(frozen=True)
 class Method:
-    """How suggestions are made. Without an acquisition, points are drawn at random (the model still recommends)."""
+    """How suggestions are made.
 
-    kernel: Kernel = field(default_factory=Matern52)
+    Of several kernels, the one is used under which the data are most probable, at the most probable hyperparameters.
+    Without an acquisition, points are drawn at random (the model still recommends).
+    """
+
+    kernel: Kernel | tuple[Kernel, ...] = (SquaredExponential(), Matern52())
     inference: Inference = field(default_factory=SliceSampling)
     acquisition: Acquisition | None = field(default_factory=PES)
 
     def __post_init__(self) -> None:
-        instance(self.kernel, "kernel", Kernel, "Matern52()")
+        if isinstance(self.kernel, list | tuple):
+            object.__setattr__(self, "kernel", tuple(self.kernel))
+        if not self.kernels:
+            raise SettingsError("kernel must be a kernel or several of them; received none.")
+        for kernel in self.kernels:
+            instance(kernel, "kernel", Kernel, "Matern52()")
         instance(self.inference, "inference", Inference, "SliceSampling(num_samples=10)")
         if self.acquisition is not None:
             instance(self.acquisition, "acquisition", Acquisition, "PES()")
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels to choose from."""
+        return self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
 
     @property
     def standardizes(self) -> bool:

@@ -26,7 +26,7 @@ from xstar.acquisition.success import Success, Weighed
 from xstar.acquisition.thompson import ThompsonScore
 from xstar.entropy.maximizers import best_data
 from xstar.errors import DataError
-from xstar.gp import Hyperparameters, Inferred, Matern52, Posterior, draw_paths
+from xstar.gp import Hyperparameters, Inferred, Kernel, Matern52, Posterior, draw_paths
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.scaling import Scaling
@@ -195,16 +195,33 @@ def fit(
     noise_sd = np.maximum(sd * scaling.slope(values), LEAST_NOISE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        inferred = method.inference.infer(method.kernel, X, y, rng, noise_sd, domain.groups)
+        kernel = _most_probable(method, X, y, noise_sd, domain)
+        inferred = method.inference.infer(kernel, X, y, rng, noise_sd, domain.groups)
     hyper = inferred.hyper
     if not np.isnan(noise_sd).any():
         # The next value will be as noisy as was told, not as the prior has it.
         following = noise * scaling.slope_of_bulk if noise is not None else float(np.median(noise_sd))
         level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
-    post = Posterior(method.kernel, hyper, X, y, noise_sd)
+    post = Posterior(kernel, hyper, X, y, noise_sd)
     success = Success.fit(Matern52(), X, evidence.failed) if len(evidence.failed) else None
     return Model(domain, evidence, scaling, inferred, post, bool(np.ptp(y) > 0.0), success)
+
+
+def _most_probable(method: Method, X: HostArray, y: HostArray, noise_sd: HostArray, domain: Domain) -> Kernel:
+    """The kernel under which the data are most probable; the first if hyperparameters are known."""
+    kernels, mode = method.kernels, method.inference.mode
+    if len(kernels) == 1 or mode is None:
+        return kernels[0]
+    heights = []
+    for kernel in kernels:
+        found = mode.infer(kernel, X, y, np.random.default_rng(KERNEL_CHOICE), noise_sd, domain.groups)
+        heights.append(-np.inf if found.log_density is None else float(found.log_density[0]))
+    return kernels[int(np.argmax(heights))]
+
+
+KERNEL_CHOICE = 0x6E57
+"""The seed of the searches for the modes: the choice depends on the data alone."""
 
 
 def design_weights(X: HostArray) -> HostArray:

@@ -57,6 +57,11 @@ class Inferred(NamedTuple):
 class Inference(ABC):
     """A way to choose hyperparameters given data."""
 
+    @property
+    @abstractmethod
+    def mode(self) -> MAP | None:
+        """The search for the most probable hyperparameters under the same prior; None if they are known."""
+
     @abstractmethod
     def infer(
         self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
@@ -78,6 +83,10 @@ class Fixed(Inference):
         instance(self.hyper, "hyper", Hyperparameters, "Hyperparameters([0.3, 0.3], 1.0, 0.1)")
         if len(self.hyper.batch_shape) > 1:
             raise SettingsError(f"Fixed takes at most one leading axis; received {self.hyper.batch_shape}.")
+
+    @property
+    def mode(self) -> None:
+        return None
 
     def infer(
         self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
@@ -107,6 +116,10 @@ class MAP(Inference):
         instance(self.prior, "prior", Prior, "Prior()")
         integer(self.num_starts, "num_starts", 1)
         integer(self.max_iterations, "max_iterations", 1)
+
+    @property
+    def mode(self) -> MAP:
+        return self
 
     def infer(
         self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
@@ -155,11 +168,15 @@ class SliceSampling(Inference):
         integer(self.burn_in, "burn_in", 0)
         positive(self.width, "width")
 
+    @property
+    def mode(self) -> MAP:
+        return MAP(self.prior)
+
     def infer(
         self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
     ) -> Inferred:
         target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng, groups)
-        mode = MAP(self.prior).climb(target, rng)
+        mode = self.mode.climb(target, rng)
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
         lower, upper = self.prior.box(target.dimension)
@@ -197,6 +214,10 @@ class PosteriorMean(Inference):
 
     def __post_init__(self) -> None:
         instance(self.sampling, "sampling", SliceSampling, "SliceSampling(num_samples=10)")
+
+    @property
+    def mode(self) -> MAP:
+        return self.sampling.mode
 
     def infer(
         self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None

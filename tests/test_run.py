@@ -1,0 +1,397 @@
+"""One call: what it returns, why it stops, what it shows and saves."""
+
+import contextlib
+import io
+import itertools
+import math
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import xstar
+from xstar import Categorical, Integer, Method, Optimizer, Real
+from xstar.acquisition import PES, LogEI
+from xstar.errors import DataError, SettingsError
+from xstar.gp import MAP
+
+QUICK = Method(inference=MAP(), acquisition=LogEI())
+SMALL_PES = Method(inference=MAP(), acquisition=PES(num_samples=10, num_features=128))
+LINE = [(0.0, 1.0)]
+MIXED = {"x": Real(0.0, 1.0), "k": Integer(1, 4), "c": Categorical(["<u>", "v & w"])}
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    """A result draws 200 optima; 20 are enough here."""
+    where = Optimizer.where
+    monkeypatch.setattr(Optimizer, "where", lambda self, num_samples=20: where(self, min(num_samples, 20)))
+
+
+def bump(x):
+    return 1.0 - float((x[0] - 0.3) ** 2)
+
+
+def mixed(params):
+    return -abs(params["x"] - 0.3) - abs(params["k"] - 2) + (params["c"] == "<u>")
+
+
+def failing_after(count, error, function=bump):
+    """The function, until it has been called `count` times."""
+    calls = itertools.count()
+
+    def call(x):
+        if next(calls) >= count:
+            raise error
+        return function(x)
+
+    return call
+
+
+# What comes back
+
+
+def test_maximize_over_bounds():
+    points = []
+
+    def function(x):
+        points.append(x)
+        return bump(x)
+
+    result = xstar.maximize(function, LINE, 10, method=QUICK, noise=0.0)
+    assert all(isinstance(x, np.ndarray) and x.shape == (1,) and x.dtype == np.float64 for x in points)
+    assert result.x.shape == (1,)
+    assert result.x[0] == result.params["x0"] == pytest.approx(0.3, abs=0.05)
+    assert result.value == pytest.approx(1.0, abs=0.01)
+    assert 0.0 <= result.sd < 0.1
+    assert result.stop_reason == "budget"
+    assert [trial.value for trial in result.trials] == [bump(x) for x in points]
+    assert result.best_observed.value == max(map(bump, points))
+    assert result.where.recommendation == result.optimizer.recommend()
+    assert (result.params, result.value) == (result.where.recommendation.params, result.where.recommendation.mean)
+    assert len(result.trials) == len(result.optimizer.trials) == 10
+
+
+def test_minimize_over_a_space():
+    result = xstar.minimize(lambda params: -mixed(params), MIXED, budget=14, method=QUICK)
+    assert result.params["k"] == 2
+    assert result.params["c"] == "<u>"
+    assert result.best_observed.value == min(trial.value for trial in result.trials)
+    assert result.value < -0.3
+    assert result.x.dtype == object
+    assert result.optimizer.direction == "minimize"
+
+
+def test_parameters_are_a_dictionary_that_may_be_changed():
+    def function(params):
+        x = params.pop("x")
+        params["junk"] = 1
+        return x
+
+    result = xstar.maximize(function, MIXED, 4, method=QUICK)
+    assert all(list(trial.params) == ["x", "k", "c"] for trial in result.trials)
+
+
+def test_a_list_with_choices_keeps_numbers_as_numbers():
+    seen = []
+
+    def function(x):
+        seen.append(x)
+        return float(x[0]) + (x[1] == "b")
+
+    result = xstar.maximize(function, [(0.0, 1.0), Categorical(["a", "b"])], 4, method=QUICK)
+    for x, trial in zip(seen, result.trials, strict=True):
+        assert isinstance(x[0], float)
+        assert list(x) == list(trial.x) == list(trial.params.values())
+
+
+def test_a_value_may_come_with_its_noise():
+    result = xstar.maximize(lambda x: (bump(x), 0.25), LINE, 4, method=QUICK)
+    assert all(trial.sd == 0.25 for trial in result.trials)
+    assert [trial.value for trial in result.trials] == [bump(trial.x) for trial in result.trials]
+    assert all(trial.sd is None for trial in xstar.maximize(bump, LINE, 4, method=QUICK).trials)
+
+
+@pytest.mark.parametrize("bad", ["high", (1.0, -0.1), (1.0, 0.1, 0.2), np.zeros(2)], ids=str)
+def test_a_return_value_that_is_no_number_stops_the_run_with_a_clear_error(bad):
+    with pytest.raises(DataError, match=r"received") as caught:
+        xstar.maximize(lambda x: bad, LINE, 4, method=QUICK)
+    assert any("trial 0" in note for note in getattr(caught.value, "__notes__", [])), "the trial is named"
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf])
+def test_values_that_are_not_finite_are_failures(value):
+    result = xstar.maximize(lambda x: value if x[0] > 0.5 else bump(x), LINE, 6, method=QUICK)
+    assert all((trial.state == "failed") == (trial.x[0] > 0.5) for trial in result.trials)
+    assert result.x[0] <= 0.5
+
+
+def test_a_result_in_words():
+    result = xstar.maximize(mixed, MIXED, 6, method=QUICK)
+    text = str(result)
+    assert text.startswith("6 evaluations, stopped by budget\nrecommended: {'x': ")
+    assert "value there: " in text
+    assert "the optimum is, with 90 % probability" in text
+    assert f"best observed: #{result.best_observed.number} " in text
+    assert "left to gain" in text
+
+
+def test_a_result_without_a_value():
+    result = xstar.maximize(lambda x: None, LINE, 3, method=QUICK)
+    assert (result.params, result.x, result.value, result.sd, result.where, result.best_observed) == (None,) * 6
+    assert result.stop_reason == "budget"
+    assert [trial.state for trial in result.trials] == ["failed"] * 3
+    assert "3" in str(result).splitlines()[0], "the evaluations, failed or not, are counted"
+
+
+# Why it stops
+
+
+def test_budget_counts_failures_too():
+    result = xstar.maximize(failing_after(3, ValueError("no")), LINE, 5, method=QUICK, catch=ValueError)
+    assert result.stop_reason == "budget"
+    assert [trial.state for trial in result.trials] == ["done"] * 3 + ["failed"] * 2
+
+
+def test_tolerance():
+    result = xstar.maximize(bump, LINE, 30, method=QUICK, noise=0.0, tolerance=0.02)
+    assert result.stop_reason == "tolerance"
+    assert 3 <= len(result.trials) < 30
+    assert bump(result.x) > 1.0 - 0.02
+    assert result.where.regret_quantile(0.95) <= 0.02
+    stricter = xstar.maximize(bump, LINE, 30, method=QUICK, noise=0.0, tolerance=1e-5)
+    assert len(stricter.trials) > len(result.trials)
+
+
+def test_time(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    def function(x):
+        clock[0] += 10.0
+        return bump(x)
+
+    result = xstar.maximize(function, LINE, max_seconds=35.0, method=QUICK)
+    assert result.stop_reason == "time"
+    assert len(result.trials) == 4
+
+
+def test_an_exhausted_space():
+    result = xstar.maximize(lambda params: params["k"], {"k": Integer(1, 4)}, 50, method=QUICK, noise=0.0)
+    assert result.stop_reason == "exhausted"
+    assert sorted(trial.params["k"] for trial in result.trials) == [1, 2, 3, 4]
+    assert result.params == {"k": 4}
+
+
+def test_interruption_returns_what_has_been_found(tmp_path):
+    path = tmp_path / "study.json"
+    result = xstar.maximize(failing_after(4, KeyboardInterrupt()), LINE, 50, method=QUICK, save=path)
+    assert result.stop_reason == "interrupted"
+    assert [trial.state for trial in result.trials] == ["done"] * 4 + ["withdrawn"]
+    assert result.value is not None
+    assert Optimizer.load(path).trials == result.trials
+
+
+def test_interruption_at_once():
+    result = xstar.maximize(failing_after(0, KeyboardInterrupt()), LINE, 50, method=QUICK)
+    assert result.stop_reason == "interrupted"
+    assert result.params is None
+
+
+def test_a_callback_sees_every_trial_and_may_stop():
+    seen = []
+
+    def callback(optimizer, trial):
+        assert optimizer.trials[-1] == trial
+        seen.append(trial.number)
+        return trial.number == 4 or None
+
+    result = xstar.maximize(bump, LINE, 50, method=QUICK, callback=callback)
+    assert result.stop_reason == "callback"
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_a_callback_that_returns_something_else_does_not_stop():
+    assert xstar.maximize(bump, LINE, 4, method=QUICK, callback=lambda *_: 1).stop_reason == "budget"
+
+
+def test_failures_in_a_row():
+    outcomes = iter([None, 1.0, None, None, 2.0, None, None, None, None])
+    result = xstar.maximize(lambda x: next(outcomes), LINE, 50, method=QUICK, max_failures=3)
+    assert result.stop_reason == "failures"
+    assert len(result.trials) == 8
+
+
+# Exceptions
+
+
+def test_an_exception_is_raised_again_with_a_note_and_remembered(tmp_path):
+    path = tmp_path / "study.json"
+    with pytest.raises(ZeroDivisionError, match="by nothing") as caught:
+        xstar.maximize(failing_after(2, ZeroDivisionError("by nothing")), LINE, 9, method=QUICK, save=path)
+    (note,) = caught.value.__notes__
+    assert "raised by trial 2, {'x0': " in note
+    assert "pass catch=ZeroDivisionError" in note
+    trials = Optimizer.load(path).trials
+    assert [trial.state for trial in trials] == ["done", "done", "failed"]
+    assert trials[-1].reason == "ZeroDivisionError: by nothing"
+
+
+@pytest.mark.parametrize("catch", [OSError, (KeyError, OSError), Exception])
+def test_exceptions_that_are_named_count_as_failures(catch):
+    result = xstar.maximize(failing_after(3, FileNotFoundError("gone")), LINE, 5, method=QUICK, catch=catch)
+    assert [trial.reason for trial in result.trials[3:]] == ["FileNotFoundError: gone"] * 2
+    with pytest.raises(TypeError):
+        xstar.maximize(failing_after(0, TypeError("other")), LINE, 5, method=QUICK, catch=OSError)
+
+
+# Saving and going on
+
+
+@pytest.mark.parametrize("method", [QUICK, SMALL_PES, "random"], ids=["logei", "pes", "random"])
+def test_a_saved_run_goes_on_as_if_it_had_never_stopped(tmp_path, method):
+    path = tmp_path / "study.json"
+    whole = xstar.maximize(mixed, MIXED, 9, method=method, seed=3)
+    xstar.maximize(mixed, MIXED, 5, method=method, seed=3, save=path)
+    rest = xstar.maximize(mixed, None, 4, optimizer=Optimizer.load(path), save=path)
+    assert rest.trials == whole.trials
+    assert rest.params == whole.params
+    assert (rest.value, rest.sd) == (whole.value, whole.sd)
+    assert Optimizer.load(path).trials == whole.trials
+
+
+def test_the_file_is_there_after_every_evaluation(tmp_path):
+    path, counts = tmp_path / "study.json", []
+
+    def function(x):
+        counts.append(len(Optimizer.load(path).trials) if path.exists() else 0)
+        return bump(x)
+
+    xstar.maximize(function, LINE, 4, method=QUICK, save=path)
+    assert counts == [0, 1, 2, 3]
+    assert list(tmp_path.iterdir()) == [path], "no litter"
+
+
+# Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_no_progress_bar_without_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    xstar.maximize(bump, LINE, 4, method=QUICK)
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    xstar.maximize(bump, LINE, 4, method=QUICK, progress=False)
+    assert terminal.getvalue() == ""
+    assert capsys.readouterr().out == ""
+
+
+def test_a_progress_bar_on_a_terminal(monkeypatch):
+    # Every refresh is written, however soon it comes after the last.
+    monkeypatch.setenv("TQDM_MININTERVAL", "0")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    result = xstar.maximize(bump, LINE, 6, method=SMALL_PES)
+    last = terminal.getvalue().split("\r")[-1]
+    assert "6/6" in last
+    assert f"best {result.value:.4g} ± " in last
+    assert "bits" in last
+    assert "regret < " in last
+
+
+def test_a_progress_bar_does_not_change_the_run(monkeypatch):
+    plain = xstar.maximize(bump, LINE, 6, method=QUICK)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert xstar.maximize(bump, LINE, 6, method=QUICK).trials == plain.trials
+
+
+def test_a_progress_bar_survives_failures_only(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert xstar.maximize(lambda x: None, LINE, 3, method=QUICK).params is None
+    assert "3/3" in terminal.getvalue()
+
+
+# Options
+
+
+async def asynchronous(x):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    "function, options, message",
+    [
+        (3.0, {"budget": 5}, r"the function to optimize must be callable; received 3\.0"),
+        (asynchronous, {"budget": 5}, r"is asynchronous; use Optimizer\.ask and tell"),
+        (bump, {}, r"needs a reason to stop: budget=, tolerance= or max_seconds="),
+        (bump, {"budget": 0}, r"budget must be at least 1; received 0"),
+        (bump, {"budget": 2.5}, r"budget must be a whole number >= 1; received 2\.5"),
+        (bump, {"budget": 5, "tolerance": 0.0}, r"tolerance must be a number > 0"),
+        (bump, {"budget": 5, "tolerance": math.nan}, r"tolerance must be a number > 0"),
+        (bump, {"max_seconds": -1.0}, r"max_seconds must be a number > 0"),
+        (bump, {"max_seconds": "1h"}, r"max_seconds must be a number > 0"),
+        (bump, {"budget": 5, "max_failures": 0}, r"max_failures must be at least 1"),
+        (bump, {"budget": 5, "method": "genetic"}, r"method must be one of"),
+        (bump, {"budget": 5, "space": None}, r"a run needs a space, for example"),
+        (bump, {"budget": 5, "optimizer": Optimizer(LINE)}, r"give a space or an optimizer, not both"),
+        (bump, {"budget": 5, "catch": "ValueError"}, r"catch must be"),
+        (bump, {"budget": 5, "catch": (ValueError, 3)}, r"catch must be"),
+        (bump, {"budget": 5, "callback": 3}, r"callback must be callable"),
+    ],
+)
+def test_bad_options_are_named_before_anything_is_evaluated(function, options, message):
+    calls = []
+    guarded = function if function is not bump else lambda x: calls.append(x) or 1.0
+    with pytest.raises(SettingsError, match=message):
+        xstar.optimize(guarded, **{"space": LINE, **options})
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    "space, folder", [(LINE, "missing"), ({"c": Categorical([(1, 2), (3, 4)])}, ".")], ids=["no folder", "choices"]
+)
+def test_a_file_that_cannot_be_written_is_noticed_before_anything_is_evaluated(tmp_path, space, folder):
+    """Or it is written: no evaluation may be lost."""
+    calls, path = [], tmp_path / folder / "study.json"
+    with contextlib.suppress(xstar.XstarError, OSError):
+        xstar.maximize(lambda x: calls.append(x) or float(len(calls)), space, 3, method=QUICK, save=path)
+    assert calls == [] or path.exists()
+
+
+# The report
+
+
+def test_a_report_is_one_file_with_every_trial(tmp_path):
+    pytest.importorskip("matplotlib")
+    result = xstar.maximize(failing_after(6, ValueError("a < b"), mixed), MIXED, 7, method=QUICK, catch=ValueError)
+    result.optimizer.tell({"x": 0.123456, "k": 1, "c": "v & w"}, -2.5, sd=0.25)
+    result.optimizer.ask()
+    path = result.report(tmp_path / "reports" / "page.html")
+    assert path == tmp_path / "reports" / "page.html"
+    assert list(path.parent.iterdir()) == [path]
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "http" not in page.split("base64,")[0] + page.split('"></p>')[-1], "nothing is fetched from elsewhere"
+    assert 'src="data:image/png;base64,iVBORw0KGgo' in page
+    assert page.count("<img") == 1
+    table = page.split("<table>")[-1]
+    assert table.count("<tr class=") == len(result.optimizer.trials) == 9
+    for trial in result.optimizer.trials:
+        assert f'<tr class="{trial.state}"><td>{trial.number}</td><td>{trial.params["x"]:.6g}</td>' in table
+    assert "<td>0.123456</td><td>1</td><td>v &amp; w</td><td>-2.5</td><td>0.25</td><td>done</td><td>told</td>" in table
+    assert "failed: ValueError: a &lt; b" in table
+    assert "<u>" not in page
+    assert "The run stopped by budget." in page
+    assert "To maximize, by logei: 7 done, 1 failed, 1 pending." in page
+
+
+def test_a_report_of_failures_only(tmp_path):
+    result = xstar.maximize(lambda x: None, LINE, 2, method=QUICK)
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count('<tr class="failed">') == 2
+    assert "<img" not in page
