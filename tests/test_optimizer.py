@@ -9,11 +9,11 @@ import pytest
 from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted
 from xstar.acquisition import PES, LogEI
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
-from xstar.gp import MAP
+from xstar.gp import MAP, Matern52
 from xstar.methods import METHODS
 
-QUICK = Method(inference=MAP(), acquisition=LogEI())
-SMALL_PES = Method(inference=MAP(), acquisition=PES(num_samples=10, num_features=128))
+QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
+SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
 BOTH = pytest.mark.parametrize("method", [QUICK, SMALL_PES], ids=["logei", "pes"])
 LINE = [(0.0, 1.0)]
 MIXED = {
@@ -312,7 +312,7 @@ def test_every_method_suggests_legal_parameters_of_python_types(name):
 LATTICE = {"a": Integer(0, 2), "b": Categorical(["x", "y", "z"])}
 
 
-@pytest.mark.parametrize("method", [QUICK, Method(inference=MAP(), acquisition=None)], ids=["logei", "random"])
+@pytest.mark.parametrize("method", [QUICK, Method(Matern52(), MAP(), acquisition=None)], ids=["logei", "random"])
 def test_without_noise_every_point_of_a_lattice_is_asked_for_once(method):
     opt = Optimizer(LATTICE, method=method, noise=0.0)
     opt.tell({"a": 1, "b": "y"}, 3.0)

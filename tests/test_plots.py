@@ -8,10 +8,10 @@ import pytest
 from xstar import Categorical, Integer, Method, Optimizer, Real, plots
 from xstar.acquisition import PES
 from xstar.errors import SettingsError, TrialError
-from xstar.gp import MAP
+from xstar.gp import MAP, Matern52
 
 matplotlib = pytest.importorskip("matplotlib")
-METHOD = Method(inference=MAP(), acquisition=PES(num_samples=5, num_features=64))
+METHOD = Method(Matern52(), MAP(), acquisition=PES(num_samples=5, num_features=64))
 PNG = b"\x89PNG\r\n\x1a\n"
 MIXED = {
     "lr": Real(1e-5, 1e-1, log=True),

@@ -14,10 +14,10 @@ import xstar
 from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import PES, LogEI
 from xstar.errors import DataError, SettingsError
-from xstar.gp import MAP
+from xstar.gp import MAP, Matern52
 
-QUICK = Method(inference=MAP(), acquisition=LogEI())
-SMALL_PES = Method(inference=MAP(), acquisition=PES(num_samples=10, num_features=128))
+QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
+SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
 LINE = [(0.0, 1.0)]
 MIXED = {"x": Real(0.0, 1.0), "k": Integer(1, 4), "c": Categorical(["<u>", "v & w"])}
 

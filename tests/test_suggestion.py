@@ -10,10 +10,10 @@ from xstar import Categorical, DegradedWarning, Integer, Method, Optimizer, Real
 from xstar.acquisition import EI, PES, LogEI
 from xstar.acquisition.base import Score
 from xstar.errors import NumericalError
-from xstar.gp import MAP
+from xstar.gp import MAP, Matern52
 
-QUICK = Method(inference=MAP(), acquisition=LogEI())
-SMALL_PES = Method(inference=MAP(), acquisition=PES(num_samples=10, num_features=128))
+QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
+SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
 BOTH = pytest.mark.parametrize("method", [QUICK, SMALL_PES], ids=["logei", "pes"])
 LINE = [(0.0, 1.0)]
 SPACES = [LINE, {"x0": Real(0.0, 1.0), "k": Integer(1, 4), "c": Categorical(["u", "v", "w"])}]
@@ -127,7 +127,7 @@ def test_nothing_left_to_learn_gives_way_to_logei(monkeypatch):
     assert trial.diagnostics["why"] == "pes sees nothing left to learn"
 
 
-@pytest.mark.parametrize("method", [SMALL_PES, QUICK, Method(inference=MAP(), acquisition=EI())])
+@pytest.mark.parametrize("method", [SMALL_PES, QUICK, Method(Matern52(), MAP(), acquisition=EI())])
 def test_when_all_else_fails_points_fill_the_space(monkeypatch, method):
     for kind in (PES, LogEI, EI):
         monkeypatch.setattr(kind, "prepare", raising(NumericalError("it is singular")))

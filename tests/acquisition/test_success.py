@@ -189,8 +189,8 @@ def test_products_are_never_negative(acquisition):
 # What it does to a search: 65 % of the box fails
 
 METHODS = {
-    "logei": Method(inference=MAP(), acquisition=LogEI()),
-    "pes": Method(inference=MAP(), acquisition=PES(num_samples=10, num_features=128)),
+    "logei": Method(Matern52(), MAP(), acquisition=LogEI()),
+    "pes": Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128)),
 }
 PROBLEMS = {
     "left": (lambda x: -((x - 0.85) ** 2), lambda x: x < 0.65),
@@ -238,3 +238,17 @@ def test_the_best_of_what_works_is_recommended(name, method, seed):
     assert not (fails(x - 0.01) and fails(x) and fails(x + 0.01)), "it fails, and that is more than a hundredth away"
     best = max(function(z) for z in np.linspace(0.0, 1.0, 1001) if not fails(z))
     assert function(x) > best - 0.1
+
+
+def test_a_place_that_failed_is_not_asked_for_again():
+    """A smooth kernel is sure that a line goes on rising: its maximum is at 1, where every evaluation fails."""
+    opt = Optimizer([(0.0, 1.0)], method=Method(SquaredExponential(), MAP(), PES(10, 128)), seed=2, num_initial=5)
+    failed = []
+    for _ in range(15):
+        trial = opt.ask()
+        assert all(abs(trial.params["x0"] - x) > 1e-6 for x in failed)
+        if trial.params["x0"] > 0.35:
+            failed.append(trial.params["x0"])
+            opt.fail(trial)
+        else:
+            opt.tell(trial, 3.0 * trial.params["x0"])
