@@ -179,7 +179,7 @@ def test_what_is_not_one_number_is_refused(value):
     assert opt.trials == (trial,), "nothing was told"
 
 
-@pytest.mark.parametrize("value", [2, 2.0, np.float32(2.0), np.int8(2), np.array(2.0), np.array([[2.0]]), [2]])
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2.0), np.int8(2), np.array(2.0), np.array([[2.0]])])
 def test_every_kind_of_one_number_is_welcome(value):
     opt = Optimizer(LINE, method=QUICK)
     assert opt.tell(opt.ask(), value).value == 2.0

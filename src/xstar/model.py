@@ -22,11 +22,11 @@ import numpy as np
 
 from xstar.acquisition import Score
 from xstar.acquisition.mean import MeanScore
-from xstar.acquisition.success import Success, Weighed
-from xstar.acquisition.thompson import ThompsonScore
-from xstar.entropy.maximizers import best_data
+from xstar.acquisition.weighed import Weighed
+from xstar.entropy.maximizers import Region, best_data, draw_maximizers
+from xstar.entropy.success import Success
 from xstar.errors import DataError
-from xstar.gp import Hyperparameters, Inferred, Kernel, Matern52, Posterior, draw_paths
+from xstar.gp import Hyperparameters, Inferred, Kernel, Matern52, Posterior
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.scaling import Scaling
@@ -36,10 +36,6 @@ from xstar.trial import Trial
 
 LEAST_NOISE = 1e-6
 """Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
-LIKELY = 0.5
-"""A recommendation has at least this chance of success, if any point has."""
-BARRIER = 10.0
-"""How steeply a recommendation is punished for a smaller chance, in standard deviations of the values."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +87,15 @@ def _pool(evidence: Evidence) -> Evidence:
             continue
         seen.setdefault(row.tobytes(), []).append(i)
     for rows in seen.values():
-        weight = np.where(sd[rows] > 0.0, 1.0 / np.maximum(sd[rows], 1e-300) ** 2, 0.0)
         if np.any(sd[rows] == 0.0):
             exact = values[rows][sd[rows] == 0.0]
             kept.append((rows[0], float(exact.mean()), 0.0))
         elif len(rows) == 1:
             kept.append((rows[0], values[rows[0]], sd[rows[0]]))
         else:
-            scale = weight.max()
-            share = weight / scale
-            kept.append((rows[0], float(share @ values[rows] / share.sum()), float(1.0 / np.sqrt(share.sum() * scale))))
+            least = sd[rows].min()
+            share = (least / sd[rows]) ** 2
+            kept.append((rows[0], float(share @ values[rows] / share.sum()), float(least / np.sqrt(share.sum()))))
     kept.sort(key=lambda item: item[0])
     places = [item[0] for item in kept]
     return replace(
@@ -121,6 +116,11 @@ class Model:
     informative: bool
     """Whether the values differ at all."""
     success: Success | None
+
+    @property
+    def region(self) -> Region:
+        """Where the optimum may be."""
+        return Region(self.domain, self.success)
 
     def predict(self, rows: HostArray) -> tuple[HostArray, HostArray]:
         """Mean and standard deviation of y at points (m, d), over all hyperparameter samples; shapes (m,)."""
@@ -156,22 +156,21 @@ class Model:
     def sample_optima(self, count: int, rng: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
         """Draws of the optimum (count, d), and each path's value there and at the recommendation (count,), in y."""
         H = self.post.batch_shape[0]
-        paths = draw_paths(self.post, math.ceil(count / H), rng).take(rng.permutation(H * math.ceil(count / H))[:count])
-        score: Score = ThompsonScore(paths)
-        if self.success is not None:
-            score = Weighed(score, self.success, BARRIER, LIKELY)
-        candidates = self._candidates(rng, self.best_row[None])
-        x = MixedSearch(self.domain).maximize(score, candidates).x
-        own = np.stack([x, np.broadcast_to(self.best_row, x.shape)], axis=1)
-        best, here = paths.value(own, np.arange(count)).T
-        return x, best, here
+        drawn = draw_maximizers(self.post, math.ceil(count / H), rng, region=self.region)
+        picked = rng.permutation(drawn.paths.num_problems)[:count]
+        here = drawn.paths(self.best_row[None])[..., 0]
+        return (
+            drawn.x.reshape(-1, self.domain.dimension)[picked],
+            drawn.value.reshape(-1)[picked],
+            here.reshape(-1)[picked],
+        )
 
     @cached_property
     def best_row(self) -> HostArray:
         """The legal point with the best posterior mean among those likely to succeed."""
         score: Score = MeanScore(self.post)
         if self.success is not None:
-            score = Weighed(score, self.success, BARRIER, LIKELY)
+            score = Weighed(score, self.success, power=0.0)
         return self.maximize(score, np.random.default_rng(RECOMMENDATION))[0]
 
 

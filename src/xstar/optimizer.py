@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -27,7 +27,7 @@ from xstar.model import Evidence, Model, fit, gather
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer
 from xstar.numerics.threads import limited_threads
-from xstar.space import Space
+from xstar.space import Categorical, Space
 from xstar.suggestion import EXHAUSTED, NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
 from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, check_sd, check_value
 
@@ -144,28 +144,38 @@ class Optimizer:
         try:
             model = replace(self._model(), evidence=evidence)
         except NUMERICAL as error:
-            return space_filling(domain, evidence, forbidden, seeds, f"the model could not be fitted: {error}")
+            return space_filling(
+                domain, evidence, forbidden, seeds, f"the model could not be fitted: {str(error).rstrip('.')}"
+            )
         return suggest(model, self.method.acquisition, self.method_name, forbidden, seeds)
 
     def _forbidden(self) -> frozenset[bytes]:
         """Points that must not be suggested: pending ones, and those where another value would tell nothing new."""
-        exact = self.noise == 0.0
-        known = [
-            trial.params
-            for trial in self._trials
-            if trial.state == "pending"
-            or (trial.state == "done" and (trial.sd == 0.0 or (exact and trial.sd is None)))
-            or (trial.state == "failed" and exact)
-        ]
-        legal = [self.space.encode(params) for params in known if self.space.contains(params)]
-        keys = frozenset(self.space.domain.keys(np.array(legal))) if legal else frozenset()
-        size = self.space.domain.size
-        if size is None or len(keys) < size:
-            return keys
-        if exact:
+        domain = self.space.domain
+        exact, pending = (
+            frozenset(domain.keys(np.array(rows).reshape(-1, domain.dimension)))
+            for rows in (self._legal_rows(self._is_exact), self._legal_rows(lambda trial: trial.state == "pending"))
+        )
+        size = domain.size
+        if size is None or len(exact | pending) < size:
+            return exact | pending
+        if self.noise == 0.0 or len(exact) == size:
             raise SpaceExhausted(EXHAUSTED.format(size))
-        # With noise, repeating a point is better than nothing.
-        return frozenset()
+        # With noise, repeating a pending point is better than nothing.
+        return exact
+
+    def _is_exact(self, trial: Trial) -> bool:
+        """Whether another evaluation there would tell nothing new."""
+        noiseless = self.noise == 0.0
+        known = trial.state == "done" and (trial.sd == 0.0 or (noiseless and trial.sd is None))
+        return known or (trial.state == "failed" and noiseless)
+
+    def _legal_rows(self, wanted: Callable[[Trial], bool]) -> list[HostArray]:
+        return [
+            self.space.encode(trial.params)
+            for trial in self._trials
+            if wanted(trial) and self.space.contains(trial.params)
+        ]
 
     # Telling
 
@@ -258,7 +268,7 @@ class Optimizer:
             regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
             points = [self.space.decode(row) for row in rows]
             params = {name: [point[name] for point in points] for name in self.space.parameters}
-            return OptimumPosterior(params, regret, self._recommendation(model))
+            return OptimumPosterior(params, regret, self._recommendation(model), self._unordered())
 
     def predict(self, points: Sequence[Any]) -> tuple[HostArray, HostArray]:
         """Mean and standard deviation of the function at some parameters, in the user's units; shapes (m,)."""
@@ -341,6 +351,10 @@ class Optimizer:
     def _in_user_units(self, model: Model, mean: HostArray, sd: HostArray) -> tuple[HostArray, HostArray]:
         return self._sign * model.scaling.inverse(mean), model.scaling.spread(mean, sd)
 
+    def _unordered(self) -> frozenset[str]:
+        parameters = self.space.parameters.items()
+        return frozenset(name for name, parameter in parameters if isinstance(parameter, Categorical))
+
     def _rows(self, points: Sequence[Any]) -> HostArray:
         rows = [self.space.encode(self.space.accept(point)) for point in points]
         return np.array(rows).reshape(len(rows), self.space.domain.dimension)
@@ -349,7 +363,7 @@ class Optimizer:
         """The expected information at points (m, d), by the method's own PES or, if it has none, the default."""
         acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
         rng, pending = np.random.default_rng([self.seed, 4]), model.evidence.pending
-        score = acquisition.prepare(model.post, rng, pending if len(pending) else None, model.domain)
+        score = acquisition.prepare(model.post, rng, pending if len(pending) else None, *model.region)
         return np.asarray(score(rows)) / math.log(2.0)
 
     def _gather(self) -> Evidence:

@@ -54,7 +54,7 @@ def summary(optimizer: Optimizer, names: tuple[str, ...] | None = None) -> Any:
 
 def _check_names(optimizer: Optimizer, names: tuple[str, ...]) -> tuple[str, ...]:
     numeric = _numeric(optimizer)
-    if not 1 <= len(names) <= 2 or any(name not in numeric for name in names):
+    if not 1 <= len(set(names)) == len(names) <= 2 or any(name not in numeric for name in names):
         raise SettingsError(f"names must be one or two of the numeric parameters {numeric}; received {names!r}.")
     return tuple(names)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +15,7 @@ from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
-from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize
+from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
 StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
 Callback = Callable[[Optimizer, Trial], Any]
@@ -44,7 +43,7 @@ class Result:
     @property
     def x(self) -> HostArray | None:
         """The recommended parameters as an array, in their order."""
-        return None if self.params is None else self.optimizer.space.vector(self.params)
+        return None if self.params is None else vector(self.params)
 
     def report(self, path: str | Path) -> Path:
         """Write a page (HTML, one file) with the result, its trials and pictures; returns its path."""
@@ -53,8 +52,10 @@ class Result:
         return write_report(self.optimizer, path, self.stop_reason)
 
     def __str__(self) -> str:
-        count = sum(trial.state == "done" for trial in self.trials)
-        lines = [f"{count} evaluations, stopped by {self.stop_reason}"]
+        failed = sum(trial.state == "failed" for trial in self.trials)
+        count = failed + sum(trial.state == "done" for trial in self.trials)
+        also = f", {failed} of them failed" if failed else ""
+        lines = [f"{count} evaluations{also}, stopped by {self.stop_reason}"]
         if self.params is not None:
             lines += [
                 f"recommended: {dict(self.params)!r}",
@@ -81,7 +82,7 @@ def optimize(
     space: Any = None,
     budget: int | None = None,
     *,
-    direction: str = "maximize",
+    direction: str | None = None,
     method: str | Method = "pes",
     seed: int | None = 0,
     noise: float | None = None,
@@ -109,15 +110,17 @@ def optimize(
     `save` names a file that is written after every evaluation. `optimizer` continues an earlier one (its space,
     direction and method hold then), for example `Optimizer.load("study.json")`.
     """
-    _check_options(function, budget, tolerance, max_seconds, max_failures)
+    _check_options(function, budget, tolerance, max_seconds, max_failures, catch, callback)
     if optimizer is None:
         if space is None:
             raise SettingsError("a run needs a space, for example [(0.0, 1.0), (-5.0, 5.0)], or an optimizer.")
         optimizer = Optimizer(
-            space, direction, method, seed, noise=noise, num_initial=num_initial, threads=threads
+            space, direction or "maximize", method, seed, noise=noise, num_initial=num_initial, threads=threads
         )  # fmt: skip
     elif space is not None:
         raise SettingsError("give a space or an optimizer, not both: an optimizer has its own space.")
+    elif direction not in (None, optimizer.direction):
+        raise SettingsError(f"the optimizer is one to {optimizer.direction}, not to {direction}.")
     loop = _Loop(optimizer, function, budget, tolerance, max_seconds, max_failures, catch, callback, save)
     with _Bar(progress, budget) as bar:
         reason = loop.run(bar)
@@ -125,7 +128,13 @@ def optimize(
 
 
 def _check_options(
-    function: Any, budget: int | None, tolerance: float | None, max_seconds: float | None, max_failures: int
+    function: Any,
+    budget: int | None,
+    tolerance: float | None,
+    max_seconds: float | None,
+    max_failures: int,
+    catch: Any,
+    callback: Any,
 ) -> None:
     if not callable(function):
         raise SettingsError(f"the function to optimize must be callable; received {function!r}.")
@@ -140,6 +149,11 @@ def _check_options(
     if max_seconds is not None:
         positive(max_seconds, "max_seconds")
     integer(max_failures, "max_failures", 1)
+    for kind in catch if isinstance(catch, tuple) else (catch,):
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise SettingsError(f"catch must be an exception class or a tuple of them; received {catch!r}.")
+    if callback is not None and not callable(callback):
+        raise SettingsError(f"callback must be callable; received {callback!r}.")
 
 
 @dataclass
@@ -162,6 +176,7 @@ class _Loop:
     def run(self, bar: _Bar) -> StopReason:
         """Why the run ended."""
         self._began = time.monotonic()
+        self._save()  # if the file cannot be written, before any evaluation is spent
         reason: StopReason | None = None
         trial: Trial | None = None
         try:
@@ -205,19 +220,18 @@ class _Loop:
         point = trial.x if self.optimizer.space.positional else dict(trial.params)
         try:
             outcome = self.function(point)
+            value, sd = outcome if isinstance(outcome, tuple) and len(outcome) == 2 else (outcome, None)
+            told = self.optimizer.tell(trial, value, sd)
         except self.catch as error:
-            told = self.optimizer.fail(trial, f"{type(error).__name__}: {error}")
+            told = self.optimizer.fail(trial, f"{type(error).__name__}: {error}", replace=True)
         except Exception as error:
-            self.optimizer.fail(trial, f"{type(error).__name__}: {error}")
+            self.optimizer.fail(trial, f"{type(error).__name__}: {error}", replace=True)
             self._save()
             error.add_note(
                 f"xstar: raised by trial {trial.number}, {dict(trial.params)}. To count such errors as failures and go "
                 f"on, pass catch={type(error).__name__}."
             )
             raise
-        else:
-            value, sd = outcome if isinstance(outcome, tuple) and len(outcome) == 2 else (outcome, None)
-            told = self.optimizer.tell(trial, value, sd)
         self._save()
         return told
 
@@ -275,8 +289,8 @@ class _Bar:
         if any(other.state == "done" for other in optimizer.trials):
             best = optimizer.recommend()
             parts.append(f"best {best.mean:.4g} ± {best.sd:.1g}")
-        if trial.diagnostics.get("rung", "").startswith("pes"):
-            parts.append(f"{trial.diagnostics['score'] / math.log(2.0):.2g} bits")
+        if "bits" in trial.diagnostics:
+            parts.append(f"{trial.diagnostics['bits']:.2g} bits")
         if left is not None:
             parts.append(f"regret < {left:.2g}")
         self._bar.set_postfix_str(", ".join(parts), refresh=False)

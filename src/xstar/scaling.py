@@ -25,6 +25,8 @@ BELOW, ABOVE = 3.0, 20.0
 """Interquartile ranges from the median to the fences."""
 ENOUGH = 5
 """With fewer values than this, nothing can be said to be far from the bulk."""
+LONG = 8.0
+"""Compressed values farther out than this are compressed once more."""
 FARTHEST = 600.0
 """The largest exponent on the way back."""
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
@@ -78,15 +80,14 @@ class Scaling:
     def inverse(self, y: HostArray) -> HostArray:
         """Values of y."""
         v = np.asarray(y, dtype=np.float64) * self.scale + self.center
-        below = np.clip((self.low - v) / self.width, 0.0, FARTHEST)
-        above = np.clip((v - self.high) / self.width, 0.0, FARTHEST)
-        v = np.where(below > 0.0, self.low - self.width * np.expm1(below), v)
-        return np.asarray(np.where(above > 0.0, self.high + self.width * np.expm1(above), v) * self.unit)
+        below, above = self._beyond(v)
+        v = np.where(below > 0.0, self.low - self.width * _stretch(below), v)
+        return np.asarray(np.where(above > 0.0, self.high + self.width * _stretch(above), v) * self.unit)
 
     def slope(self, values: HostArray) -> HostArray:
         """dy / dvalue, by which standard deviations are multiplied."""
         below, above = self._beyond(np.asarray(values, dtype=np.float64) / self.unit)
-        return np.asarray(self.slope_of_bulk / (1.0 + below + above))
+        return np.asarray(self.slope_of_bulk * _squeeze_slope(below) * _squeeze_slope(above))
 
     def spread(self, mean: HostArray, sd: HostArray) -> HostArray:
         """The standard deviation of a value, of y with this mean and sd."""
@@ -98,5 +99,22 @@ class Scaling:
 
     def _compress(self, v: HostArray) -> HostArray:
         below, above = self._beyond(v)
-        v = np.where(below > 0.0, self.low - self.width * np.log1p(below), v)
-        return np.asarray(np.where(above > 0.0, self.high + self.width * np.log1p(above), v))
+        v = np.where(below > 0.0, self.low - self.width * _squeeze(below), v)
+        return np.asarray(np.where(above > 0.0, self.high + self.width * _squeeze(above), v))
+
+
+def _squeeze(t: HostArray) -> HostArray:
+    """log(1 + t), and from LONG on its excess once more: from 1e9 widths to 11, from 1e300 to 15."""
+    z = np.log1p(t)
+    return np.asarray(np.where(z > LONG, LONG + np.log1p(np.maximum(z - LONG, 0.0)), z))
+
+
+def _stretch(z: HostArray) -> HostArray:
+    """The inverse, up to FARTHEST."""
+    log = np.where(z > LONG, LONG + np.expm1(np.minimum(np.maximum(z - LONG, 0.0), 7.0)), z)
+    return np.asarray(np.expm1(np.minimum(log, FARTHEST)))
+
+
+def _squeeze_slope(t: HostArray) -> HostArray:
+    z = np.log1p(t)
+    return 1.0 / ((1.0 + t) * (1.0 + np.maximum(z - LONG, 0.0)))

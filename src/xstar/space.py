@@ -341,12 +341,6 @@ class Space:
         """Whether accepted parameters are equal, choices by their kind too."""
         return all(_same(params[name], others[name]) for name in self.parameters)
 
-    def vector(self, params: Mapping[str, Any]) -> HostArray:
-        """The values in the order of the parameters, as an array: numbers, or objects where some are not."""
-        values = [params[name] for name in self.parameters]
-        numeric = all(_is_number(value) for value in values)
-        return np.array(values, dtype=np.float64 if numeric else object)
-
 
 def _check_order(parameter: Real | Integer, name: str) -> None:
     low, high, kind = parameter.low, parameter.high, type(parameter).__name__

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xstar.acquisition import Acquisition, LogEI, Score
-from xstar.acquisition.success import Success, Weighed
+from xstar.acquisition import PES, Acquisition, LogEI, Score
+from xstar.acquisition.weighed import Weighed
+from xstar.entropy.success import Success
 from xstar.errors import SpaceExhausted
 from xstar.gp import Matern52
 from xstar.model import Evidence, Model
@@ -44,16 +45,15 @@ def suggest(
     if not model.informative and model.evidence.count > 1:
         return space_filling(model.domain, model.evidence, forbidden, seeds, "no signal: all values are the same")
     rungs = [(name, acquisition)] + ([] if isinstance(acquisition, LogEI) else [("logei", LogEI())])
-    why = None
+    why: str | None = None
     for rung, candidate in rungs:
         try:
             row, diagnostics = _maximize(model, candidate, forbidden, seeds)
         except NUMERICAL as error:
-            why = f"{rung} failed: {error}"
-            continue
+            row, diagnostics = None, {"why": f"failed: {str(error).rstrip('.')}"}
         if row is not None:
             return Suggestion(row, {"rung": rung, "why": why, **diagnostics})
-        why = f"{rung} {diagnostics['why']}"
+        why = f"{why}; " * (why is not None) + f"{rung} {diagnostics['why']}"
     return space_filling(model.domain, model.evidence, forbidden, seeds, why)
 
 
@@ -63,31 +63,26 @@ def _maximize(
     """The best point, or None and why there is none."""
     rng = seeds.acquisition()
     pending = model.evidence.pending
-    score = acquisition.prepare(model.post, rng, pending if len(pending) else None, model.domain)
+    score = acquisition.prepare(model.post, rng, pending if len(pending) else None, *model.region)
     diagnostics = dict(score.diagnostics)
     if diagnostics.get("dropped", 0) == diagnostics.get("samples", 1):
         return None, {"why": "dropped all its samples"}
-    row, value = model.maximize(
-        weigh_by_success(score, model), rng, forbidden=forbidden, around=_sampled_maxima(score, model.domain)
-    )
+    weighed = score if model.success is None else Weighed(score, model.success, power=1.0)
+    row, value = model.maximize(weighed, rng, forbidden=forbidden, around=_sampled_maxima(score, model.domain))
     if not math.isfinite(value):
-        return None, {"why": "found no point that is allowed"}
+        return None, {"why": "found no allowed point with a finite score"}
     if not score.additive and value <= 0.0:
         return None, {"why": "sees nothing left to learn"}
-    diagnostics["score"] = value
-    return row, diagnostics
+    if isinstance(acquisition, PES):
+        nats = float(score(row[None])[0])
+        if nats < LEAST_INFORMATION:
+            return None, {"why": "sees nothing left to learn"}
+        diagnostics["bits"] = nats / math.log(2.0)
+    return row, {**diagnostics, "score": value}
 
 
-def weigh_by_success(score: Score, model: Model) -> Score:
-    """The score for evaluations that may fail: the more have failed, the more the chance of success counts."""
-    if model.success is None:
-        return score
-    failed, good = len(model.evidence.failed), model.evidence.count
-    return Weighed(score, model.success, 1.0 + CAUTION * failed / (failed + good))
-
-
-CAUTION = 10.0
-"""The power of the chance of success grows from 1 by up to this much with the share of failures."""
+LEAST_INFORMATION = 1e-9
+"""In nats: an evaluation that is expected to tell less tells nothing."""
 
 
 def _sampled_maxima(score: Score, domain: Domain) -> HostArray | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -38,7 +39,7 @@ class Trial:
     @property
     def x(self) -> HostArray:
         """The parameters as an array, in their order."""
-        return np.array(list(self.params.values()))
+        return vector(self.params)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Recommendation:
     @property
     def x(self) -> HostArray:
         """The parameters as an array, in their order."""
-        return np.array(list(self.params.values()))
+        return vector(self.params)
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,21 @@ class OptimumPosterior:
     regret: HostArray
     """For each sampled function, how much better its optimum is than its value at the recommendation; user's units."""
     recommendation: Recommendation
+    unordered: frozenset[str] = frozenset()
+    """The categorical parameters."""
 
     def __len__(self) -> int:
         return len(self.regret)
 
     def interval(self, name: str, probability: float = 0.9) -> tuple[Any, Any] | dict[Any, float]:
-        """The central credible interval of a parameter; for a categorical one, the probability of each choice seen."""
+        """The central credible interval of a parameter; for a categorical one, the probability of each choice seen.
+
+        Choices that cannot be keys of a dictionary are named by their `repr`.
+        """
         values = self.params[name]
-        if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-            return {value: values.count(value) / len(values) for value in dict.fromkeys(values)}
+        if name in self.unordered:
+            names = [value if isinstance(value, Hashable) else repr(value) for value in values]
+            return {value: count / len(values) for value, count in Counter(names).items()}
         tail = (1.0 - probability) / 2.0
         whole = all(isinstance(value, int) for value in values)
         low, high = np.quantile(np.array(values, dtype=np.float64), [tail, 1.0 - tail],
@@ -139,9 +146,16 @@ class OptimumPosterior:
         return "\n".join(lines)
 
 
+def vector(params: Mapping[str, Any]) -> HostArray:
+    """Values as an array: of numbers, or of objects where some are none."""
+    values = list(params.values())
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return np.array(values, dtype=None if numeric else object)
+
+
 def check_sd(sd: Any, name: str) -> float:
     """A standard deviation."""
-    real = isinstance(sd, numbers.Real) and not isinstance(sd, bool)
+    real = isinstance(sd, numbers.Real) and not isinstance(sd, bool | np.bool_)
     if not real or not 0.0 <= float(sd) < math.inf:
         raise DataError(f"{name} must be a standard deviation, a number >= 0; received {sd!r}.")
     return float(sd)
@@ -152,15 +166,13 @@ def check_value(value: Any) -> float | None:
     if value is None:
         return None
     try:
-        if isinstance(value, str | bytes | bool):
+        # Arrays and tensors of one element, on whatever device, have an item.
+        number = value.item() if hasattr(value, "item") else value
+        if isinstance(number, bool) or not isinstance(number, numbers.Real):
             raise TypeError
-        array: HostArray = np.asarray(value, dtype=np.float64)
-        if array.size != 1:
-            raise TypeError
-    except (TypeError, ValueError, OverflowError) as error:
+        return float(number) if math.isfinite(number) else None
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise DataError(f"a value must be one number; received {value!r}.") from error
-    number = float(array.reshape(()))
-    return number if math.isfinite(number) else None
 
 
 def summarize(trial: Trial) -> str:

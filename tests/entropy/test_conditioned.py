@@ -1,10 +1,12 @@
 """The conditioned prediction against dense algebra and against rejection sampling."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.oracles.information_gain import joint_draws
-from xstar.entropy import Functionals, Maximizers, condition, constrain, draw_maximizers
+from xstar.entropy import Functionals, condition, constrain, draw_maximizers
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential
 from xstar.gp.jets import jet_layout
 
@@ -77,9 +79,8 @@ def fixed_maximizer(post, x_star, rng):
     drawn = draw_maximizers(post, 1, rng, num_features=50)
     active = np.array([[[x_star in (0.0, 1.0)]]])
     outward = np.array([[[2.0 * x_star - 1.0]]]) * active
-    return Maximizers(
-        drawn.paths, np.array([[[x_star]]]), drawn.value, active, outward, np.full((1, 1, 1, 1), -1.0), drawn.converged
-    )
+    hessian = np.full((1, 1, 1, 1), -1.0)
+    return replace(drawn, x=np.array([[[x_star]]]), active=active, outward=outward, hessian=hessian)
 
 
 @pytest.mark.parametrize("kernel", [SquaredExponential()])
@@ -142,9 +143,7 @@ def test_constraints_of_free_active_and_discrete_coordinates(rng):
     post = posterior(SquaredExponential(), rng, d=3, H=1)
     drawn = draw_maximizers(post, 2, rng, num_features=50)
     active = np.array([[[True, False, False], [False, False, False]]])
-    drawn = Maximizers(
-        drawn.paths, drawn.x, drawn.value, active, np.array([[[-1.0, 0, 0], [0, 0, 0]]]), drawn.hessian, drawn.converged
-    )
+    drawn = replace(drawn, active=active, outward=np.array([[[-1.0, 0, 0], [0, 0, 0]]]))
     layout = jet_layout(3)
     c = constrain(drawn, 1, discrete=np.array([False, False, True]))
     # First path: coordinate 0 active, 1 free, 2 discrete. Second: 0 and 1 free.

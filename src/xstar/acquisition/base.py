@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from xstar.entropy.maximizers import Region
+from xstar.entropy.success import Success
 from xstar.errors import SettingsError
 from xstar.gp.observations import check_points
 from xstar.gp.paths import Paths
@@ -33,11 +35,18 @@ class Acquisition(ABC):
     """A way to value the next evaluation."""
 
     def prepare(
-        self, post: Posterior, rng: np.random.Generator, pending: Any = None, domain: Domain | None = None
+        self,
+        post: Posterior,
+        rng: np.random.Generator,
+        pending: Any = None,
+        domain: Domain | None = None,
+        success: Success | None = None,
     ) -> Score:
         """Everything that does not depend on x, for one data set and H >= 1 hyperparameter samples.
 
-        `pending` (k, d) are points under way; `domain` says which points are legal (default: the whole cube).
+        `pending` (k, d) are points under way; `domain` says which points are legal (default: the whole cube) and
+        `success` where evaluations are likely to succeed: the maximum that is looked for is there. (The score itself is
+        not weighed by the chance of success: `Weighed` does that.)
         """
         instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
         generator(rng)
@@ -47,10 +56,10 @@ class Acquisition(ABC):
         domain = cube(post.dimension) if domain is None else domain
         if domain.dimension != post.dimension:
             raise SettingsError(f"domain has {domain.dimension} columns for {post.dimension} coordinates.")
-        return self._prepare(post.joined(), rng, pending, domain)
+        return self._prepare(post.joined(), rng, pending, Region(domain, success))
 
     @abstractmethod
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         """The same for a posterior with exactly one leading axis, H."""
 
 

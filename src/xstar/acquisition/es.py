@@ -23,13 +23,13 @@ import numpy as np
 from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.acquisition.improvement import ImprovementScore
 from xstar.entropy.ep import expectation_propagation
+from xstar.entropy.maximizers import Region
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, add_diagonal, identity, move, namespace, solve_lower, to_numpy, zeros
 from xstar.numerics.checks import integer
 from xstar.numerics.designs import sobol
 from xstar.numerics.linalg import safe_cholesky
 from xstar.search.box import distinct
-from xstar.search.domain import Domain
 
 CANDIDATES = 2048
 """Sobol points among which the representers are drawn."""
@@ -54,10 +54,12 @@ class ES(Acquisition):
     def __post_init__(self) -> None:
         integer(self.num_representers, "num_representers", 2)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         later = fantasize(post, pending)
-        candidates = move(distinct(domain.snap(sobol(CANDIDATES, post.dimension, rng))), post.data.X)
+        candidates = move(distinct(region.domain.snap(sobol(CANDIDATES, post.dimension, rng))), post.data.X)
         log_weight = to_numpy(ImprovementScore(later, logarithm=True)(candidates))
+        if region.success is not None:
+            log_weight = log_weight + region.success.penalty(to_numpy(candidates))
         # The largest of log weight + Gumbel noise are a draw without replacement, in proportion to the weights.
         picked = np.argsort(-(log_weight + rng.gumbel(size=len(log_weight))), kind="stable")[: self.num_representers]
         representers = move(to_numpy(candidates)[picked], post.data.X)

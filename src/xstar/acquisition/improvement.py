@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score, fantasize
+from xstar.entropy.maximizers import Region
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, namespace, take_rows
 from xstar.numerics.normal import log_ndtr, truncated_moments
 from xstar.search.candidates import inside_cube
-from xstar.search.domain import Domain
 
 LEAST_SD = 1e-10
 """The predicted standard deviation is not taken below this share of the amplitude."""
@@ -27,7 +27,7 @@ LEAST_SD = 1e-10
 class EI(Acquisition):
     """Expected improvement, averaged over hyperparameter samples."""
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=False)
 
 
@@ -35,7 +35,7 @@ class EI(Acquisition):
 class LogEI(Acquisition):
     """The logarithm of expected improvement: the same ranking, without underflow far from the best."""
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=True)
 
 

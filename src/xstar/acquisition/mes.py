@@ -12,12 +12,11 @@ import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
 from xstar.acquisition.improvement import LEAST_SD
-from xstar.entropy.maximizers import draw_maximizers
+from xstar.entropy.maximizers import Region, draw_maximizers
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, namespace
 from xstar.numerics.checks import integer
 from xstar.numerics.normal import log_ndtr, log_ndtr_tail, truncated_moments
-from xstar.search.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,9 @@ class MES(Acquisition):
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         drawn = draw_maximizers(
-            post, share_out(self.num_samples, post), rng, num_features=self.num_features, domain=domain
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, region=region
         )
         return MESScore(*condition_on_pending(post, drawn.paths, pending, rng), drawn.value)
 

@@ -16,13 +16,12 @@ from xstar.acquisition.base import Acquisition, Score, condition_on_pending, sha
 from xstar.entropy.conditioned import Conditioned, Prediction, Truncation, condition
 from xstar.entropy.constraints import constrain
 from xstar.entropy.functionals import Functionals
-from xstar.entropy.maximizers import Maximizers, best_data, draw_maximizers
+from xstar.entropy.maximizers import Maximizers, Region, best_data, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.checks import integer
 from xstar.search.candidates import inside_cube
-from xstar.search.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,9 @@ class PES(Acquisition):
                     f'{name} must be "{allowed[0]}" or "{allowed[1]}"; received {getattr(self, name)!r}.'
                 )
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         drawn = draw_maximizers(
-            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths, domain=domain
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths, region=region
         )
         rivals = self._rivals(post, drawn, rng)
         functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals)
@@ -72,7 +71,7 @@ class PES(Acquisition):
             drawn, int(rivals.shape[0]), boundary=self.boundary,
             best_value=float(to_numpy(post.data.y)[inside].max()) if paper else None,
             best_noise_variance=_noise_of_best(post, inside) if paper else None,
-            discrete=domain.discrete,
+            discrete=region.domain.discrete,
         )  # fmt: skip
         post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
         return PESScore(condition(post, alpha, functionals, constraints), drawn)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score
+from xstar.entropy.maximizers import Region
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
-from xstar.search.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Thompson(Acquisition):
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, domain: Domain) -> Score:
+    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
         H = post.batch_shape[0]
         paths = draw_paths(post, math.ceil(self.num_samples / H), rng, num_features=self.num_features)
         return ThompsonScore(paths.take(rng.permutation(paths.num_problems)[: self.num_samples]))

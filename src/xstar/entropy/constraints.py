@@ -2,7 +2,7 @@
 
 At a free coordinate i:     d_i f = 0, and the site d_ii f <= 0; between free i < j: d_ij f is the path's own value.
 At an active coordinate i:  only the site "outward derivative >= 0": a maximum on a face need not be stationary.
-At a discrete coordinate:   nothing.
+At a discrete coordinate, or where only the chance of success bounds the maximum: nothing.
 `boundary="paper"` takes every coordinate as free.
 
 f(x_star) is compared with the best so far: in the paper f(x_star) >= max y + noise, one probit site, though the largest
@@ -62,8 +62,10 @@ def constrain(
     t, k = layout.length, num_rivals
     skipped = move(np.zeros(d, dtype=bool) if discrete is None else np.asarray(discrete, dtype=bool), maximizers.x)
     active = maximizers.active if boundary == "aware" else xp.zeros_like(maximizers.active)
-    active = active & ~skipped
-    free = ~active & ~skipped
+    # A maximum that the chance of success holds back says nothing about slopes.
+    held = skipped | ~maximizers.stationary[..., None]
+    free = ~active & ~held
+    active = active & ~held
     i, j = move(layout.first[d:], maximizers.x), move(layout.second[d:], maximizers.x)
 
     def no(count: int) -> Array:

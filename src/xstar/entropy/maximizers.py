@@ -8,13 +8,22 @@ Notation
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from xstar.entropy.success import Restricted, Success
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, namespace, take_rows, to_numpy
-from xstar.search import Domain, MixedSearch, cube, draw_candidates, inside_cube
+from xstar.numerics.arrays import Array, move, namespace, take_rows, to_numpy
+from xstar.search import Domain, MixedSearch, Objective, cube, draw_candidates, inside_cube
+
+
+class Region(NamedTuple):
+    """Where the maximum may be."""
+
+    domain: Domain
+    success: Success | None = None
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,8 @@ class Maximizers:
     """The path's second derivatives at its maximizer, in lengthscale units; shape (H, S, d, d)."""
     converged: Array
     """Shape (H, S)."""
+    stationary: Array
+    """False where the maximum is held back by the chance of success: the path may rise beyond. Shape (H, S)."""
 
 
 def draw_maximizers(
@@ -43,30 +54,39 @@ def draw_maximizers(
     num_features: int = 512,
     kind: str = "exact",
     num_candidates: int = 1024,
-    domain: Domain | None = None,
+    region: Region | None = None,
 ) -> Maximizers:
     """Maximize `num_samples` paths of each of H posteriors (leading axis H) that share their data."""
     paths = draw_paths(post, num_samples, rng, num_features=num_features, kind=kind)
     candidates = draw_candidates(num_candidates, post.data.X, rng, around=best_data(post))
-    found = MixedSearch(domain or cube(paths.dimension)).maximize(paths, candidates)
+    domain, success = region or Region(cube(paths.dimension))
+    objective: Objective = paths if success is None else Restricted(paths, success)
+    found = MixedSearch(domain).maximize(objective, candidates)
     xp = namespace(found.x)
     shape = (*paths.batch_shape, paths.dimension)
     own = xp.reshape(found.x, (*paths.batch_shape, 1, paths.dimension))
-    hessian = xp.reshape(paths.derivatives(own).hessian, (paths.num_problems, paths.dimension, paths.dimension))
+    value, _, hessian = paths.derivatives(own)
+    hessian = xp.reshape(hessian, (paths.num_problems, paths.dimension, paths.dimension))
+    free = np.ones(paths.num_problems, dtype=bool)
+    if success is not None:
+        free = success.log_probability(to_numpy(found.x)) > success.floor + NOT_AT_THE_BORDER
     scale = paths.hyper.lengthscales
     scaled = hessian * scale[:, :, None] * scale[:, None, :]
     outward = xp.where(found.active, xp.sign(found.x - 0.5), 0.0)
     return Maximizers(
         paths=paths,
         x=xp.reshape(found.x, shape),
-        value=xp.reshape(found.value, shape[:-1]),
+        value=xp.reshape(value, shape[:-1]),
         active=xp.reshape(found.active, shape),
         outward=xp.reshape(outward, shape),
         hessian=xp.reshape(scaled, (*shape, shape[-1])),
         converged=xp.reshape(found.converged, shape[:-1]),
+        stationary=xp.reshape(move(free, found.x), shape[:-1]),
     )
 
 
+NOT_AT_THE_BORDER = 1e-3
+"""A log chance of success above the floor by this much does not hold a maximum back."""
 BEST_DATA = 3
 """How many of the best data are searched around, and are rivals of a sampled maximum."""
 

@@ -55,7 +55,7 @@ class MixedSearch:
         values = objective.screen(points)
         walk = _Walk(objective, self.domain, self.forbidden, values, rng)
         screened = np.where(walk.banned(points), -np.inf, to_numpy(values))
-        count = self.num_starts or min(4 + 2 * len(self.domain.blocks), 24)
+        count = self.num_starts or min(4 + len(self.domain.blocks), 12)
         picked = pick_basins(move(screened, values), move(points, values), count)
         x, best = walk.climb(points[picked], walk.values(points[picked]))
         x, best = walk.step(*_best_third(x, best))

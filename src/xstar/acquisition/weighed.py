@@ -1,0 +1,57 @@
+"""Scores of evaluations that may fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xstar.acquisition.base import Score
+from xstar.entropy.success import Success, rows
+from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.ascent import Evaluation
+
+
+class Weighed(Score):
+    """A score times P(success)^power, and next to nothing where success is not likely.
+
+    Where scores are logarithms or values, the logarithm is added. With a power of 1 it is the expected score: a failure
+    tells nothing of the function.
+    """
+
+    def __init__(self, score: Score, success: Success, power: float) -> None:
+        self.score, self.success, self.power = score, success, power
+        self.num_problems, self.additive = score.num_problems, score.additive
+        super().__init__(score._like, score._elements, score.diagnostics)
+
+    def screen(self, X: Any, /) -> Array:
+        value = self.score.screen(X)
+        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power), value))
+
+    def value(self, x: Array, problems: HostArray, /) -> Array:
+        value = self.score.value(x, problems)
+        return self._combine(value, move(self.success.penalty(rows(x), self.power).reshape(value.shape), value))
+
+    def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
+        value, gradient, _ = self.score.evaluate(x, problems)
+        return Evaluation(*self._combine_slopes(value, gradient, x))
+
+    def _value(self, X: Array) -> Array:
+        value = self.score._value(X)
+        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power), value))
+
+    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        return self._combine_slopes(*self.score._value_and_gradient(X), X)
+
+    def _combine(self, value: Array, penalty: Array) -> Array:
+        xp = namespace(value)
+        # A score below zero (ES has some) must not gain by a small weight.
+        return value + penalty if self.additive else xp.clip(value, min=0.0) * xp.exp(penalty)
+
+    def _combine_slopes(self, value: Array, gradient: Array, x: Array) -> tuple[Array, Array]:
+        xp = namespace(value)
+        host, host_slope = self.success.penalty_gradient(rows(x), self.power)
+        penalty = move(host.reshape(value.shape), value)
+        slope = move(host_slope.reshape(gradient.shape), value)
+        if self.additive:
+            return value + penalty, gradient + slope
+        weight = xp.where(value > 0.0, xp.exp(penalty), 0.0)
+        return self._combine(value, penalty), weight[..., None] * (gradient + value[..., None] * slope)
