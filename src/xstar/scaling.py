@@ -90,8 +90,8 @@ class Scaling:
         return np.asarray(self.slope_of_bulk * _squeeze_slope(below) * _squeeze_slope(above))
 
     def spread(self, mean: HostArray, sd: HostArray) -> HostArray:
-        """The standard deviation of a value, of y with this mean and sd."""
-        return 0.5 * self.inverse(mean + sd) - 0.5 * self.inverse(mean - sd)
+        """The standard deviation of a value, to first order, of y with this mean and sd."""
+        return np.asarray(sd / self.slope(self.inverse(mean)))
 
     def _beyond(self, v: HostArray) -> tuple[HostArray, HostArray]:
         """How far v is below and above the fences, in widths."""

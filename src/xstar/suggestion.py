@@ -116,7 +116,9 @@ def space_filling(
     """The next free point of a Sobol sequence; after failures, one that is likely to succeed."""
     count = 2 ** math.ceil(math.log2(seeds.number + LOOKAHEAD))
     design = domain.spread(sobol(count, len(domain.blocks), seeds.design()))[seeds.number :]
-    rows = _allowed(domain, design, forbidden)
+    # A point of the design may have been taken before its turn.
+    taken = domain.keys(np.concatenate([evidence.X, evidence.failed, evidence.pending]))
+    rows = itertools.chain(_allowed(domain, design, forbidden.union(taken)), _allowed(domain, design, forbidden))
     picked = list(itertools.islice(rows, LOOKAHEAD // 2 if len(evidence.failed) else 1))
     if not picked:
         picked = [_any_allowed(domain, forbidden, seeds)]
