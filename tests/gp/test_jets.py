@@ -124,3 +124,23 @@ def test_leading_axes(backend, rng, kernel):
         np.testing.assert_allclose(
             slope[i, j], jet_covariance_gradient(kernel, one, X, x_star[i, j]), rtol=1e-10, atol=1e-13
         )
+
+
+@pytest.mark.parametrize("along", [[], [1], [0, 2], [0, 1, 2]])
+def test_derivatives_along_some_coordinates_are_part_of_the_jet(rng, along):
+    h = Hyperparameters(0.3 + rng.random((2, 3)), 0.5 + rng.random(2), 0.1)
+    X, x_star = rng.random((4, 3)), rng.random((2, 3))
+    layout, columns = jet_layout(3), np.array(along, dtype=np.int64)
+    kept = np.isin(layout.first, columns) & np.isin(layout.second, columns)
+    entries = np.flatnonzero(np.concatenate([[True], np.isin(np.arange(3), columns), kept]))
+    for kernel in (SquaredExponential(), Matern52()):
+        np.testing.assert_allclose(
+            jet_covariance(kernel, h, X, x_star, columns), jet_covariance(kernel, h, X, x_star)[..., entries]
+        )
+        np.testing.assert_allclose(
+            jet_covariance_gradient(kernel, h, X, x_star, columns),
+            jet_covariance_gradient(kernel, h, X, x_star)[..., entries, :],
+        )
+        np.testing.assert_allclose(
+            jet_prior(kernel, h, columns), jet_prior(kernel, h)[..., entries, :][..., :, entries]
+        )

@@ -1,5 +1,6 @@
 import copy
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -228,3 +229,16 @@ def test_bad_settings_are_named(rng):
         draw_paths(post, 1, rng, kind="both")
     with pytest.raises(DataError, match="X must have 2 coordinates"):
         draw_paths(post, 1, rng)(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("curved", [[], [1], [0, 2]])
+def test_second_derivatives_between_some_coordinates(rng, curved):
+    hyper = Hyperparameters([0.3, 0.5, 0.4], 1.2, 0.1)
+    post = Posterior(Matern52(), hyper, rng.random((6, 3)), rng.standard_normal(6))
+    paths = draw_paths(post, 4, rng, num_features=60)
+    X = rng.random((5, 3))
+    full, part = paths.derivatives(X), replace(paths, curved=np.array(curved, dtype=np.int64)).derivatives(X)
+    shown = np.zeros((3, 3), dtype=bool)
+    shown[np.ix_(curved, curved)] = True
+    np.testing.assert_allclose(part.hessian, np.where(shown, full.hessian, 0.0), rtol=1e-12)
+    np.testing.assert_allclose(part.gradient, full.gradient, rtol=1e-12)

@@ -64,14 +64,15 @@ class PES(Acquisition):
             post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths, region=region
         )
         rivals = self._rivals(post, drawn, rng)
-        functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals)
+        smooth = np.flatnonzero(~region.domain.discrete)
+        functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals, smooth)
         inside = np.flatnonzero(inside_cube(post.data.X))
         paper = self.incumbent == "paper" and len(inside) > 0
         constraints = constrain(
             drawn, int(rivals.shape[0]), boundary=self.boundary,
             best_value=float(to_numpy(post.data.y)[inside].max()) if paper else None,
             best_noise_variance=_noise_of_best(post, inside) if paper else None,
-            discrete=region.domain.discrete,
+            along=smooth,
         )  # fmt: skip
         post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
         return PESScore(condition(post, alpha, functionals, constraints), drawn)

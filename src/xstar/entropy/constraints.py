@@ -49,23 +49,25 @@ def constrain(
     best_value: float | None = None,
     best_noise_variance: Array | None = None,
     boundary: str = "aware",
-    discrete: HostArray | None = None,
+    along: HostArray | None = None,
 ) -> Constraints:
     """The constraints at sampled maximizers, for T with `num_rivals` rival values behind the jet.
 
     `best_value` and `best_noise_variance` (H,) are those of the paper's comparison with the best observation; without
-    them f(x_star) is compared with the rivals alone.
+    them f(x_star) is compared with the rivals alone. `along` are the coordinates of the jet's derivatives.
     """
     xp = namespace(maximizers.x)
-    H, S, d = maximizers.x.shape
+    H, S, everything = maximizers.x.shape
+    columns = np.arange(everything) if along is None else along
+    d, where = len(columns), move(columns, maximizers.x)
     layout = jet_layout(d)
     t, k = layout.length, num_rivals
-    skipped = move(np.zeros(d, dtype=bool) if discrete is None else np.asarray(discrete, dtype=bool), maximizers.x)
-    active = maximizers.active if boundary == "aware" else xp.zeros_like(maximizers.active)
+    active = xp.take(maximizers.active, where, axis=-1)
+    active = active if boundary == "aware" else xp.zeros_like(active)
     # A maximum that the chance of success holds back says nothing about slopes.
-    held = skipped | ~maximizers.stationary[..., None]
-    free = ~active & ~held
-    active = active & ~held
+    stationary = maximizers.stationary[..., None]
+    free = ~active & stationary
+    active = active & stationary
     i, j = move(layout.first[d:], maximizers.x), move(layout.second[d:], maximizers.x)
 
     def no(count: int) -> Array:
@@ -73,14 +75,14 @@ def constrain(
 
     pairs = xp.take(free, i, axis=-1) & xp.take(free, j, axis=-1)
     equal = xp.concat([no(1), free, no(d), pairs, no(k)], axis=-1)
-    flat = xp.reshape(maximizers.hessian, (H, S, d * d))
+    flat = xp.reshape(xp.take(xp.take(maximizers.hessian, where, axis=-1), where, axis=-2), (H, S, d * d))
     mixed = xp.where(pairs, xp.take(flat, i * d + j, axis=-1), 0.0)
     equal_to = xp.concat([zeros((H, S, 1 + 2 * d), flat), mixed, zeros((H, S, k), flat)], axis=-1)
 
     unit = identity(t + k, flat)
     value = unit[layout.value, :]
     slopes, bends = unit[layout.gradient, :], unit[layout.diagonal, :]
-    outward = xp.where(active, maximizers.outward, 0.0)
+    outward = xp.where(active, xp.take(maximizers.outward, where, axis=-1), 0.0)
     own = outward[..., None] * slopes - xp.astype(free, flat.dtype)[..., None] * bends
     over_best = xp.broadcast_to(value, (H, S, 1, t + k))
     over_rivals = xp.broadcast_to(value - unit[t:, :], (H, S, k, t + k))

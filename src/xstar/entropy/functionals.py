@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.jets import jet_covariance, jet_covariance_gradient, jet_layout, jet_prior
 from xstar.gp.kernels import Kernel
-from xstar.numerics.arrays import Array, namespace
+from xstar.numerics.arrays import Array, HostArray, namespace
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,13 @@ class Functionals:
     """Leading axis H."""
     x_star: Array
     rivals: Array
+    along: HostArray | None = None
+    """The coordinates along which the jet has derivatives; all by default."""
 
     @property
     def jet_length(self) -> int:
         """t."""
-        return jet_layout(self.hyper.dimension).length
+        return jet_layout(self.hyper.dimension if self.along is None else len(self.along)).length
 
     @property
     def length(self) -> int:
@@ -42,7 +44,7 @@ class Functionals:
     def covariance(self, X: Array) -> Array:
         """cov(f(x), T f) at points (n, d), shape (H, S, n, l)."""
         xp = namespace(X)
-        jets = jet_covariance(self.kernel, self.hyper.expand(), X, self.x_star)
+        jets = jet_covariance(self.kernel, self.hyper.expand(), X, self.x_star, self.along)
         values = self.kernel.covariance(self.hyper, X, self.rivals)[:, None, :, :]
         values = xp.broadcast_to(values, (*jets.shape[:-1], values.shape[-1]))
         return xp.concat([jets, values], axis=-1)
@@ -52,8 +54,8 @@ class Functionals:
         xp = namespace(self.x_star)
         H, S, _ = self.x_star.shape
         t, k = self.jet_length, int(self.rivals.shape[0])
-        jets = xp.broadcast_to(jet_prior(self.kernel, self.hyper)[:, None, :, :], (H, S, t, t))
-        cross = jet_covariance(self.kernel, self.hyper.expand(), self.rivals, self.x_star)
+        jets = xp.broadcast_to(jet_prior(self.kernel, self.hyper, self.along)[:, None, :, :], (H, S, t, t))
+        cross = jet_covariance(self.kernel, self.hyper.expand(), self.rivals, self.x_star, self.along)
         values = self.kernel.covariance(self.hyper, self.rivals, self.rivals)[:, None, :, :]
         upper = xp.concat([jets, xp.linalg.matrix_transpose(cross)], axis=-1)
         lower = xp.concat([cross, xp.broadcast_to(values, (H, S, k, k))], axis=-1)
@@ -63,7 +65,7 @@ class Functionals:
         """sum over H, S and T of weights (H, S, n, l) times the gradient in x of cov(f(x), T f); shape (n, d)."""
         xp = namespace(X)
         t = self.jet_length
-        slopes = jet_covariance_gradient(self.kernel, self.hyper.expand(), X, self.x_star)
+        slopes = jet_covariance_gradient(self.kernel, self.hyper.expand(), X, self.x_star, self.along)
         total = xp.sum(xp.matmul(weights[..., None, :t], slopes)[..., 0, :], axis=(0, 1))
         _, slopes = self.kernel.covariance_and_gradient(self.hyper, X, self.rivals)
         of_rivals = xp.sum(weights[..., t:], axis=1)

@@ -7,7 +7,7 @@ Notation
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,8 @@ def draw_maximizers(
     paths = draw_paths(post, num_samples, rng, num_features=num_features, kind=kind)
     candidates = draw_candidates(num_candidates, post.data.X, rng, around=best_data(post))
     domain, success = region or Region(cube(paths.dimension))
+    if domain.discrete.any():
+        paths = replace(paths, curved=np.flatnonzero(~domain.discrete))
     objective: Objective = paths if success is None else Restricted(paths, success)
     found = MixedSearch(domain).maximize(objective, candidates)
     xp = namespace(found.x)

@@ -10,6 +10,8 @@ rho(s), s = |u|^2, of the kernel:
     cov(d_i f, d_j f) = -2 gamma^2 rho_1(0) [i=j],    cov(f, d_ij f) = 2 gamma^2 rho_1(0) [i=j]
     cov(d_ij f, d_kl f) = 4 gamma^2 rho_2(0) ([i=j][k=l] + [i=k][j=l] + [i=l][j=k])
 
+Derivatives may be taken along some of the coordinates only, `along`: a jet is then that of f as a function of these.
+
 Notation
     X         points                                          (..., n, d)
     x_star    one point for each leading index                (..., d)
@@ -59,9 +61,9 @@ def jet_layout(dimension: int) -> JetLayout:
     )
 
 
-def jet_prior(kernel: Kernel, hyper: Hyperparameters) -> Array:
+def jet_prior(kernel: Kernel, hyper: Hyperparameters, along: HostArray | None = None) -> Array:
     """cov(T f, T f) under the prior, shape (..., t, t): the same at every point."""
-    d = hyper.dimension
+    d = hyper.dimension if along is None else len(along)
     layout = jet_layout(d)
     _, rho_1, rho_2 = (float(rho[0]) for rho in kernel.profile(np.zeros(1), 2))
     i, j = layout.first, layout.second
@@ -78,32 +80,38 @@ def jet_prior(kernel: Kernel, hyper: Hyperparameters) -> Array:
     return hyper.variance[..., None, None] * move(matrix, hyper.variance)
 
 
-def jet_covariance(kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array) -> Array:
+def jet_covariance(
+    kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array, along: HostArray | None = None
+) -> Array:
     """cov(f(x), T f), shape (..., n, t)."""
     xp = namespace(X, x_star)
     u = (X - x_star[..., None, :]) / hyper.lengthscales[..., None, :]
     rho, rho_1, rho_2 = (p[..., None] for p in kernel.profile(xp.sum(u * u, axis=-1), 2))
+    u = u if along is None else xp.take(u, move(along, u), axis=-1)
     first, second, same = _pairs(u)
     products = xp.take(u, first, axis=-1) * xp.take(u, second, axis=-1)
     parts = [rho, -2.0 * rho_1 * u, 4.0 * rho_2 * products + 2.0 * rho_1 * same]
     return hyper.variance[..., None, None] * xp.concat(parts, axis=-1)
 
 
-def jet_covariance_gradient(kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array) -> Array:
+def jet_covariance_gradient(
+    kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array, along: HostArray | None = None
+) -> Array:
     """The gradient in x (in units of the cube) of cov(f(x), T f), shape (..., n, t, d)."""
     xp = namespace(X, x_star)
     u = (X - x_star[..., None, :]) / hyper.lengthscales[..., None, :]
     d = u.shape[-1]
     _, rho_1, rho_2, rho_3 = (p[..., None, None] for p in kernel.profile(xp.sum(u * u, axis=-1), 3))
+    everywhere = u[..., None, :]
+    identity = move(np.eye(d) if along is None else np.eye(d)[along], u)
+    u = u if along is None else xp.take(u, move(along, u), axis=-1)
     first, second, same = _pairs(u)
-    identity = move(np.eye(d), u)
-    along = u[..., None, :]
     u_i, u_j = xp.take(u, first, axis=-1)[..., None], xp.take(u, second, axis=-1)[..., None]
     unit_i, unit_j = xp.take(identity, first, axis=0), xp.take(identity, second, axis=0)
     parts = [
-        2.0 * rho_1 * along,
-        -4.0 * rho_2 * u[..., None] * along - 2.0 * rho_1 * identity,
-        8.0 * rho_3 * u_i * u_j * along + 4.0 * rho_2 * (unit_i * u_j + u_i * unit_j + same[:, None] * along),
+        2.0 * rho_1 * everywhere,
+        -4.0 * rho_2 * u[..., None] * everywhere - 2.0 * rho_1 * identity,
+        8.0 * rho_3 * u_i * u_j * everywhere + 4.0 * rho_2 * (unit_i * u_j + u_i * unit_j + same[:, None] * everywhere),
     ]
     scale = hyper.variance[..., None, None, None] / hyper.lengthscales[..., None, None, :]
     return scale * xp.concat(parts, axis=-2)

@@ -34,7 +34,7 @@ from xstar.gp.jets import jet_layout
 from xstar.gp.kernels import Kernel, scaled_difference
 from xstar.gp.observations import check_fit, check_points
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, solve_lower, take_rows
+from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, solve_lower, take_rows, zeros
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.linalg import safe_cholesky, solve_cholesky
@@ -54,6 +54,8 @@ class Paths:
     correction: Array
     """v, shape (P, n)."""
     batch_shape: tuple[int, ...]
+    curved: HostArray | None = None
+    """The coordinates between which second derivatives are computed; all by default, zero for the others."""
 
     @property
     def num_problems(self) -> int:
@@ -121,26 +123,31 @@ class Paths:
         return Evaluation(*(xp.concat(list(joined), axis=0) for joined in zip(*pieces, strict=True)))
 
     def _derivatives(self, x: Array) -> Evaluation:
-        d = x.shape[-1]
+        columns = np.arange(self.dimension) if self.curved is None else self.curved
+        layout = jet_layout(len(columns))
+        first, second = columns[layout.first], columns[layout.second]
+        value, gradient, bend = self.features.derivatives(x, self.weights, move(first, x), move(second, x))
+        if self.correction.shape[-1] > 0:
+            more = self._correction_derivatives(x, columns)
+            value, gradient, bend = value + more[0], gradient + more[1], bend + more[2]
+        return Evaluation(value, gradient, _symmetric(bend, first, second, self.dimension))
+
+    def _correction_derivatives(self, x: Array, columns: HostArray) -> tuple[Array, Array, Array]:
+        """k(x, X) v, its gradient and its second derivatives between some columns."""
+        xp = namespace(x)
+        d = len(columns)
         layout = jet_layout(d)
         i, j = move(layout.first, x), move(layout.second, x)
-        value, gradient, second = self.features.derivatives(x, self.weights, i, j)
-        if self.correction.shape[-1] > 0:
-            more = self._correction_derivatives(x, i, j)
-            value, gradient, second = value + more[0], gradient + more[1], second + more[2]
-        return Evaluation(value, gradient, _symmetric(second, d))
-
-    def _correction_derivatives(self, x: Array, i: Array, j: Array) -> tuple[Array, Array, Array]:
-        """k(x, X) v, its gradient and its second derivatives d_ij."""
-        xp = namespace(x)
-        d = self.dimension
         u = scaled_difference(self.hyper, x, self.anchors)
         rho, rho_1, rho_2 = self.kernel.profile(xp.sum(u * u, axis=-1), 2)
         v = (self.hyper.variance[:, None] * self.correction)[:, None, :]
         inverse = 1.0 / self.hyper.lengthscales
         transposed = xp.linalg.matrix_transpose(u)
         gradient = 2.0 * xp.matmul(transposed, (v * rho_1)[..., None])[..., 0] * inverse[:, None, :]
-        bend = xp.matmul(transposed * (4.0 * v * rho_2)[..., None, :], u)
+        if self.curved is not None:
+            u = xp.take(u, move(columns, u), axis=-1)
+            inverse = xp.take(inverse, move(columns, u), axis=-1)
+        bend = xp.matmul(xp.linalg.matrix_transpose(u) * (4.0 * v * rho_2)[..., None, :], u)
         second = xp.take(xp.reshape(bend, (*bend.shape[:-2], d * d)), i * d + j, axis=-1)
         same = xp.astype(i == j, x.dtype)
         second = second + 2.0 * xp.sum(v * rho_1, axis=-1)[..., None] * same
@@ -198,17 +205,19 @@ class Paths:
         anchors = self.anchors if self.anchors.ndim == 2 else take_rows(self.anchors, rows)
         return Paths(
             self.kernel, self.hyper.take(rows), self.features.take(rows), take_rows(self.weights, rows),
-            anchors, take_rows(self.correction, rows), (len(rows),),
+            anchors, take_rows(self.correction, rows), (len(rows),), self.curved,
         )  # fmt: skip
 
 
-def _symmetric(second: Array, d: int) -> Array:
-    """Second derivatives in the order of a jet (..., d + d (d - 1) / 2) as matrices (..., d, d)."""
-    layout = jet_layout(d)
-    place = np.empty((d, d), dtype=np.int64)
-    place[layout.first, layout.second] = place[layout.second, layout.first] = np.arange(len(layout.first))
-    xp = namespace(second)
-    return xp.reshape(xp.take(second, move(place.ravel(), second), axis=-1), (*second.shape[:-1], d, d))
+def _symmetric(bend: Array, first: HostArray, second: HostArray, d: int) -> Array:
+    """Second derivatives (..., pairs) between columns `first` and `second` as matrices (..., d, d)."""
+    xp = namespace(bend)
+    pairs = len(first)
+    place = np.full((d, d), pairs)
+    place[first, second] = place[second, first] = np.arange(pairs)
+    if np.any(place == pairs):
+        bend = xp.concat([bend, xp.zeros_like(bend[..., :1]) if pairs else zeros((*bend.shape[:-1], 1), bend)], axis=-1)
+    return xp.reshape(xp.take(bend, move(place.ravel(), bend), axis=-1), (*bend.shape[:-1], d, d))
 
 
 def draw_paths(
