@@ -234,7 +234,7 @@ def test_an_exception_is_raised_again_with_a_note_and_remembered(tmp_path):
     assert "raised by trial 2, {'x0': " in note
     assert "pass catch=ZeroDivisionError" in note
     trials = Optimizer.load(path).trials
-    assert [trial.state for trial in trials] == ["done", "done", "failed"]
+    assert [trial.state for trial in trials] == ["done", "done", "withdrawn"], "the point may not be to blame"
     assert trials[-1].reason == "ZeroDivisionError: by nothing"
 
 

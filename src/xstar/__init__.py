@@ -3,54 +3,62 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from xstar.version import __version__ as __version__
+from xstar.version import __version__
 
 if TYPE_CHECKING:
-    from xstar.errors import DegradedWarning as DegradedWarning
-    from xstar.errors import SpaceExhausted as SpaceExhausted
-    from xstar.errors import XstarError as XstarError
-    from xstar.methods import Method as Method
-    from xstar.optimizer import Optimizer as Optimizer
-    from xstar.run import Result as Result
-    from xstar.run import maximize as maximize
-    from xstar.run import minimize as minimize
-    from xstar.run import optimize as optimize
-    from xstar.space import Categorical as Categorical
-    from xstar.space import Integer as Integer
-    from xstar.space import Real as Real
-    from xstar.space import Space as Space
-    from xstar.trial import Explanation as Explanation
-    from xstar.trial import OptimumPosterior as OptimumPosterior
-    from xstar.trial import Recommendation as Recommendation
-    from xstar.trial import Trial as Trial
+    from xstar import acquisition, errors, gp, plots, report, search
+    from xstar.errors import DegradedWarning, SpaceExhausted, XstarError
+    from xstar.methods import Method
+    from xstar.optimizer import Optimizer
+    from xstar.run import Result, maximize, minimize, optimize
+    from xstar.space import Categorical, Integer, Real, Space
+    from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial
 
+__all__ = [
+    "Categorical",
+    "DegradedWarning",
+    "Explanation",
+    "Integer",
+    "Method",
+    "Optimizer",
+    "OptimumPosterior",
+    "Real",
+    "Recommendation",
+    "Result",
+    "Space",
+    "SpaceExhausted",
+    "Trial",
+    "XstarError",
+    "__version__",
+    "acquisition",
+    "errors",
+    "gp",
+    "maximize",
+    "minimize",
+    "optimize",
+    "plots",
+    "report",
+    "search",
+]
 _HOMES = {
-    "DegradedWarning": "errors",
-    "SpaceExhausted": "errors",
-    "XstarError": "errors",
-    "Method": "methods",
-    "Optimizer": "optimizer",
-    "Result": "run",
-    "maximize": "run",
-    "minimize": "run",
-    "optimize": "run",
-    "Categorical": "space",
-    "Integer": "space",
-    "Real": "space",
-    "Space": "space",
-    "Explanation": "trial",
-    "OptimumPosterior": "trial",
-    "Recommendation": "trial",
-    "Trial": "trial",
+    "errors": ("DegradedWarning", "SpaceExhausted", "XstarError"),
+    "methods": ("Method",),
+    "optimizer": ("Optimizer",),
+    "run": ("Result", "maximize", "minimize", "optimize"),
+    "space": ("Categorical", "Integer", "Real", "Space"),
+    "trial": ("Explanation", "OptimumPosterior", "Recommendation", "Trial"),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used: `import xstar` alone costs nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'xstar' has no attribute {name!r}")
-    return getattr(import_module(f"xstar.{_HOMES[name]}"), name)
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is not None:
+        return getattr(import_module(f"xstar.{home}"), name)
+    if name in __all__:
+        return import_module(f"xstar.{name}")
+    raise AttributeError(f"module 'xstar' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*_HOMES, "__version__"]
+    return __all__

@@ -6,9 +6,15 @@ import os
 import tempfile
 from pathlib import Path
 
+from xstar.errors import FileError
+
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file's content atomically, and make sure that it is on the disk."""
+    # Through a link to what it points at.
+    path = Path(os.path.realpath(path))
+    if not path.parent.is_dir():
+        raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -20,17 +20,17 @@ from functools import cached_property
 
 import numpy as np
 
-from xstar.acquisition import Score
+from xstar.acquisition import Acquisition, Score
 from xstar.acquisition.mean import MeanScore
 from xstar.acquisition.weighed import Weighed
 from xstar.entropy.maximizers import Region, best_data, draw_maximizers
-from xstar.entropy.success import Success
+from xstar.entropy.success import SAFEST, Success
 from xstar.errors import DataError
 from xstar.gp import Hyperparameters, Inferred, Kernel, Matern52, Posterior
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.scaling import Scaling
-from xstar.search import Domain, MixedSearch, Objective, draw_candidates
+from xstar.search import Domain, MixedSearch, Objective, draw_candidates, inside_cube
 from xstar.space import Space
 from xstar.trial import Trial
 
@@ -54,13 +54,14 @@ class Evidence:
         return len(self.values)
 
 
-def gather(space: Space, trials: Iterable[Trial], sign: float) -> Evidence:
-    """The evidence of trials; withdrawn ones have none."""
+def gather(space: Space, trials: Iterable[Trial], sign: float, noise: float | None) -> Evidence:
+    """The evidence of trials; withdrawn ones have none. `noise` is that of values without one of their own."""
+    unknown = np.nan if noise is None else noise
     rows: dict[str, list[tuple[float, ...]]] = {"done": [], "failed": [], "pending": [], "withdrawn": []}
     for trial in trials:
         x = tuple(space.encode(trial.params).tolist())
         if trial.state == "done" and trial.value is not None:
-            x = (*x, sign * trial.value, np.nan if trial.sd is None else trial.sd)
+            x = (*x, sign * trial.value, unknown if trial.sd is None else trial.sd)
         rows[trial.state].append(x)
     d = space.domain.dimension
     done = np.array(sorted(rows["done"], key=_none_last)).reshape(-1, d + 2)
@@ -113,8 +114,6 @@ class Model:
     inferred: Inferred
     post: Posterior
     """Leading axis H; y is standardized."""
-    informative: bool
-    """Whether the values differ at all."""
     success: Success | None
 
     @property
@@ -131,6 +130,11 @@ class Model:
         """The share of the prior variance that the data have left at points (m, d): 1 where nothing is known."""
         _, variance = self.post.predict(rows)
         return np.asarray(np.mean(variance / self.post.hyper.variance[:, None], axis=0))
+
+    def prepare(self, acquisition: Acquisition, rng: np.random.Generator) -> Score:
+        """The score of an acquisition, counting on the pending points."""
+        pending = self.evidence.pending
+        return acquisition.prepare(self.post, rng, pending if len(pending) else None, *self.region)
 
     def success_at(self, rows: HostArray) -> HostArray:
         """The chance of success at points (m, d)."""
@@ -170,13 +174,22 @@ class Model:
         """The legal point with the best posterior mean among those likely to succeed."""
         score: Score = MeanScore(self.post)
         if self.success is not None:
-            score = Weighed(score, self.success, power=0.0)
-        return self.maximize(score, np.random.default_rng(RECOMMENDATION))[0]
+            score = Weighed(score, replace(self.success, level=SAFEST), power=0.0)
+        found, value = self.maximize(score, np.random.default_rng(RECOMMENDATION))
+        # Where the mean is flat, a point that was evaluated is better than one that was not.
+        known = self.evidence.X[inside_cube(self.evidence.X)]
+        if len(known):
+            heights = score(known)
+            if np.max(heights) >= value - FLAT:
+                return np.asarray(known[int(np.argmax(heights))])
+        return found
 
 
 CANDIDATES = 1024
 MOST_CENTERS = 6
 """Points that a spray of candidates surrounds."""
+FLAT = 1e-9
+"""Means of y that differ by less are the same."""
 RECOMMENDATION = 0x57A2
 """The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
 
@@ -184,14 +197,13 @@ RECOMMENDATION = 0x57A2
 def fit(
     domain: Domain, evidence: Evidence, method: Method, rng: np.random.Generator, noise: float | None = None
 ) -> Model:
-    """Fit a model to at least one value; `noise` is the standard deviation of all values without one of their own."""
+    """Fit a model to at least one value; `noise` is the standard deviation of the next one, if it is known."""
     if evidence.count == 0:
         raise DataError("a model needs at least one value.")
     X, values = evidence.X, evidence.values
-    sd = np.where(np.isnan(evidence.sd) & (noise is not None), noise or 0.0, evidence.sd)
     scaling = Scaling.fit(values, design_weights(X)) if method.standardizes else Scaling()
     y = scaling.forward(values)
-    noise_sd = np.maximum(sd * scaling.slope(values), LEAST_NOISE)
+    noise_sd = np.maximum(evidence.sd * scaling.slope(values), LEAST_NOISE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         kernel = _most_probable(method, X, y, noise_sd, domain)
@@ -203,8 +215,8 @@ def fit(
         level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
     post = Posterior(kernel, hyper, X, y, noise_sd)
-    success = Success.fit(Matern52(), X, evidence.failed) if len(evidence.failed) else None
-    return Model(domain, evidence, scaling, inferred, post, bool(np.ptp(y) > 0.0), success)
+    success = Success.fit(Matern52(), X, evidence.failed, domain) if len(evidence.failed) else None
+    return Model(domain, evidence, scaling, inferred, post, success)
 
 
 def _most_probable(method: Method, X: HostArray, y: HostArray, noise_sd: HostArray, domain: Domain) -> Kernel:

@@ -21,7 +21,7 @@ import numpy as np
 
 from xstar import saving, tables
 from xstar.acquisition import PES
-from xstar.errors import DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
+from xstar.errors import DataError, DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
 from xstar.methods import Method, find_method
 from xstar.model import Evidence, Model, fit, gather
 from xstar.numerics.arrays import HostArray
@@ -44,6 +44,8 @@ class Optimizer:
     `num_initial`: how many evaluations fill the space before the model is asked; by default the number of parameters
     that vary plus one, from 3 to 10.
     `threads`: of linear algebra; one is best unless there are thousands of data. None leaves the machine's setting.
+
+    Evaluations may run anywhere, but an optimizer itself is to be asked and told from one thread.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Optimizer:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, in the order of their numbers."""
-        return tuple(self._trials)
+        return tuple(_copy(trial) for trial in self._trials)
 
     @property
     def best_observed(self) -> Trial | None:
@@ -129,7 +131,7 @@ class Optimizer:
                 stacklevel=3,
             )
         self._trials.append(trial)
-        return trial
+        return _copy(trial)
 
     def _suggest(self) -> Suggestion:
         seeds = Seeds(self.seed, len(self._trials))
@@ -143,6 +145,8 @@ class Optimizer:
             return space_filling(domain, evidence, forbidden, seeds, None)
         try:
             model = replace(self._model(), evidence=evidence)
+        except SettingsError:
+            raise
         except NUMERICAL as error:
             return space_filling(
                 domain, evidence, forbidden, seeds, f"the model could not be fitted: {str(error).rstrip('.')}"
@@ -191,23 +195,26 @@ class Optimizer:
         number = check_value(value)
         if number is None:
             return self.fail(trial, f"value was {value!r}", replace=replace)
-        return self._record(trial, "done", replace, value=number, sd=sd, reason=None)
+        told = self._record(trial, "done", replace, value=number, sd=sd, reason=None)
+        self._warn_of_contradictions(told)
+        return told
 
     def fail(self, trial: Any, reason: str = "failed", *, replace: bool = False) -> Trial:
         """Report that an evaluation failed; the model learns to stay away from such places."""
         return self._record(trial, "failed", replace, value=None, sd=None, reason=str(reason))
 
-    def withdraw(self, trial: Trial | int) -> Trial:
-        """Take a trial back, pending or told: it counts no longer."""
+    def withdraw(self, trial: Trial | int, reason: str | None = None) -> Trial:
+        """Take a trial back, pending or told: it counts no longer, as success or as failure."""
         if not isinstance(trial, Trial | int | np.integer):
             raise TrialError(f"withdraw takes a trial or its number; received {trial!r}.")
-        return self._record(trial, "withdrawn", True, value=None, sd=None, reason=None)
+        return self._record(trial, "withdrawn", True, value=None, sd=None, reason=reason)
 
-    def tell_table(self, table: Any, value: str = "value", sd: str = "sd") -> list[Trial]:
+    def tell_table(self, table: Any, value: str = "value", sd: str | None = None) -> list[Trial]:
         """Tell a table of old results: the path of a CSV file, a list of dictionaries, or a pandas DataFrame.
 
-        Columns are the names of the parameters, `value`, and maybe `sd`; others are ignored. Rows without a value are
-        skipped; "nan" or "failed" as a value is a failure. If any row is wrong, nothing is told.
+        Columns are the names of the parameters, the one named `value`, and the one named `sd` (by default "sd", if
+        there is one); others are ignored. Rows without a value (an empty cell, None, NaN in a DataFrame) are skipped;
+        "nan" or "failed" as a value is a failure. If any row is wrong, nothing is told.
         """
         return [
             self.fail(row.params, row.reason) if row.value is None else self.tell(row.params, row.value, row.sd)
@@ -228,7 +235,21 @@ class Optimizer:
         told = replace(known, state=state, **outcome)
         self._trials[told.number] = told
         self._fitted = None
-        return told
+        return _copy(told)
+
+    def _warn_of_contradictions(self, told: Trial) -> None:
+        if not self._is_exact(told):
+            return
+        for other in self._trials[: told.number]:
+            if self._is_exact(other) and other.value is not None and self.space.same(other.params, told.params):
+                if other.value != told.value:
+                    warnings.warn(
+                        f"trials {other.number} and {told.number} have the same parameters and no noise, but different "
+                        "values; their mean is used. Leave noise= and sd= out to let the noise be learned.",
+                        UserWarning,
+                        stacklevel=3,
+                    )
+                return
 
     def _find(self, reference: Any) -> Trial | None:
         """The trial that is meant; None for parameters of no trial."""
@@ -243,7 +264,8 @@ class Optimizer:
         if not 0 <= number < len(self._trials):
             raise TrialError(f"there is no trial {number}; the numbers go from 0 to {len(self._trials) - 1}.")
         known = self._trials[number]
-        if isinstance(reference, Trial) and dict(known.params) != dict(reference.params):
+        ours = isinstance(reference, Trial) and reference.params.keys() == known.params.keys()
+        if isinstance(reference, Trial) and not (ours and self.space.same(known.params, reference.params)):
             raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
         return known
 
@@ -257,7 +279,8 @@ class Optimizer:
 
     def _recommendation(self, model: Model) -> Recommendation:
         mean, sd = self._in_user_units(model, *model.predict(model.best_row[None]))
-        return Recommendation(self.space.decode(model.best_row), float(mean[0]), float(sd[0]))
+        success = float(model.success_at(model.best_row[None])[0])
+        return Recommendation(self.space.decode(model.best_row), float(mean[0]), float(sd[0]), success)
 
     def where(self, num_samples: int = 200) -> OptimumPosterior:
         """Draws of where the optimum is, and of how much better it is than the recommendation."""
@@ -266,6 +289,8 @@ class Optimizer:
             model = self._model()
             rows, best, here = model.sample_optima(num_samples, np.random.default_rng([self.seed, 3]))
             regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
+            if not model.scaling.informative:
+                regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
             points = [self.space.decode(row) for row in rows]
             params = {name: [point[name] for point in points] for name in self.space.parameters}
             return OptimumPosterior(params, regret, self._recommendation(model), self._unordered())
@@ -290,7 +315,7 @@ class Optimizer:
         others = [other for other in self._trials if known is None or other.number != known.number]
         with limited_threads(self.threads), np.errstate(all="ignore"):
             own_result = known is not None and known.state in ("done", "failed")
-            evidence = gather(self.space, others, self._sign)
+            evidence = gather(self.space, others, self._sign, self.noise)
             if evidence.count == 0:
                 raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
             model = self._fit(evidence) if own_result else replace(self._model(), evidence=evidence)
@@ -300,7 +325,8 @@ class Optimizer:
         row = self.space.encode(params)[None]
         mean, sd = self._in_user_units(model, *model.predict(row))
         diagnostics = {} if trial is None else trial.diagnostics
-        gap = np.sqrt(np.min(np.sum((model.evidence.X - row) ** 2, axis=1)))
+        told = np.concatenate([model.evidence.X, model.evidence.failed])
+        gap = np.sqrt(np.min(np.sum((told - row) ** 2, axis=1)))
         return Explanation(
             params=params,
             bits=float(self._bits(model, row)[0]),
@@ -356,18 +382,20 @@ class Optimizer:
         return frozenset(name for name, parameter in parameters if isinstance(parameter, Categorical))
 
     def _rows(self, points: Sequence[Any]) -> HostArray:
-        rows = [self.space.encode(self.space.accept(point)) for point in points]
+        if isinstance(points, Mapping | Trial):
+            raise DataError("points must be a list of parameters or trials; for one point, put it into a list.")
+        accepted = (self.space.accept(point.params if isinstance(point, Trial) else point) for point in points)
+        rows = [self.space.encode(params) for params in accepted]
         return np.array(rows).reshape(len(rows), self.space.domain.dimension)
 
     def _bits(self, model: Model, rows: HostArray) -> HostArray:
         """The expected information at points (m, d), by the method's own PES or, if it has none, the default."""
         acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
-        rng, pending = np.random.default_rng([self.seed, 4]), model.evidence.pending
-        score = acquisition.prepare(model.post, rng, pending if len(pending) else None, *model.region)
+        score = model.prepare(acquisition, np.random.default_rng([self.seed, 4]))
         return np.asarray(score(rows)) / math.log(2.0)
 
     def _gather(self) -> Evidence:
-        return gather(self.space, self._trials, self._sign)
+        return gather(self.space, self._trials, self._sign, self.noise)
 
     def _model(self) -> Model:
         """The model of everything told so far; pending trials have no part in it."""
@@ -380,3 +408,8 @@ class Optimizer:
 
     def _fit(self, evidence: Evidence) -> Model:
         return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise)
+
+
+def _copy(trial: Trial) -> Trial:
+    """A record of its own: what the caller does to its parameters changes nothing here."""
+    return replace(trial, params=dict(trial.params), diagnostics=dict(trial.diagnostics))

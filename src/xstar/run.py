@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
-from xstar.errors import SettingsError, SpaceExhausted, TrialError
+import numpy as np
+
+from xstar.errors import DataError, SettingsError, SpaceExhausted, TrialError
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
+from xstar.suggestion import NUMERICAL
 from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
 StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
@@ -60,19 +63,42 @@ class Result:
             lines += [
                 f"recommended: {dict(self.params)!r}",
                 f"value there: {self.value:.6g} ± {self.sd:.2g}",
-                str(self.where),
             ]
+        if self.where is not None:
+            lines.append(str(self.where))
         if self.best_observed is not None:
             lines.append(f"best observed: {summarize(self.best_observed)}")
         return "\n".join(lines)
 
 
-def maximize(function: Callable[[Any], Any], space: Any, budget: int | None = None, **options: Any) -> Result:
+class RunOptions(TypedDict, total=False):
+    """The options of `optimize`, for `maximize` and `minimize`."""
+
+    method: str | Method
+    seed: int | None
+    noise: float | None
+    num_initial: int | None
+    threads: int | None
+    tolerance: float | None
+    max_seconds: float | None
+    max_failures: int
+    catch: type[BaseException] | tuple[type[BaseException], ...]
+    callback: Callback | None
+    progress: bool
+    save: str | Path | None
+    optimizer: Optimizer | None
+
+
+def maximize(
+    function: Callable[[Any], Any], space: Any = None, budget: int | None = None, **options: Unpack[RunOptions]
+) -> Result:
     """Find the maximum of a function; see `optimize` for the options."""
     return optimize(function, space, budget, direction="maximize", **options)
 
 
-def minimize(function: Callable[[Any], Any], space: Any, budget: int | None = None, **options: Any) -> Result:
+def minimize(
+    function: Callable[[Any], Any], space: Any = None, budget: int | None = None, **options: Unpack[RunOptions]
+) -> Result:
     """Find the minimum of a function; see `optimize` for the options."""
     return optimize(function, space, budget, direction="minimize", **options)
 
@@ -101,11 +127,11 @@ def optimize(
 
     The function takes a dictionary of parameters, or an array if the space is a list of bounds, and returns a number or
     a pair (value, sd). NaN, infinite values and None count as failures, and so do exceptions named in `catch`; others
-    end the run and are raised again.
+    withdraw the trial, end the run and are raised again.
 
-    Reasons to stop: `budget` evaluations, failed ones included; `tolerance`: with probability 95 % no more than so much
-    is left to gain; `max_seconds`; `max_failures` in a row; a `callback(optimizer, trial)` that returns True; a space
-    with no point left; Ctrl-C, which returns what has been found so far.
+    Reasons to stop: `budget` new evaluations, failed ones included; `tolerance`: with probability 95 % no more than so
+    much is left to gain; `max_seconds`; `max_failures` in a row; a `callback(optimizer, trial)` that returns True; a
+    space with no point left; Ctrl-C, which returns what has been found so far.
 
     `save` names a file that is written after every evaluation. `optimizer` continues an earlier one (its space,
     direction and method hold then), for example `Optimizer.load("study.json")`.
@@ -121,6 +147,8 @@ def optimize(
         raise SettingsError("give a space or an optimizer, not both: an optimizer has its own space.")
     elif direction not in (None, optimizer.direction):
         raise SettingsError(f"the optimizer is one to {optimizer.direction}, not to {direction}.")
+    elif (method, seed, noise, num_initial, threads) != ("pes", 0, None, None, 1):
+        raise SettingsError("method, seed, noise, num_initial and threads are the optimizer's own; leave them out.")
     loop = _Loop(optimizer, function, budget, tolerance, max_seconds, max_failures, catch, callback, save)
     with _Bar(progress, budget) as bar:
         reason = loop.run(bar)
@@ -191,8 +219,8 @@ class _Loop:
         except KeyboardInterrupt:
             # The evaluation under way is lost, nothing else.
             if trial is not None and self.optimizer.trials[trial.number].state == "pending":
-                self.optimizer.withdraw(trial)
-                self._save()
+                self.optimizer.withdraw(trial, "interrupted")
+            self._save()
             return "interrupted"
         return reason
 
@@ -208,32 +236,44 @@ class _Loop:
         self._failed_in_a_row = self._failed_in_a_row + 1 if trial.state == "failed" else 0
         left = self._left_to_gain(bar)
         bar.show(self.optimizer, trial, left)
-        if self.callback is not None and self.callback(self.optimizer, trial) is True:
+        stop = self.callback is not None and self.callback(self.optimizer, trial)
+        if isinstance(stop, bool | np.bool_) and stop:
             return "callback"
         if self._failed_in_a_row >= self.max_failures:
             return "failures"
         if self.tolerance is not None and left is not None and left <= self.tolerance:
-            return "tolerance"
+            # The few draws of every step may be lucky once: those of the result decide.
+            confirmed = self.optimizer.where().regret_quantile(PROBABILITY) <= self.tolerance
+            return "tolerance" if confirmed else None
         return None
 
     def _evaluate(self, trial: Trial) -> Trial:
         point = trial.x if self.optimizer.space.positional else dict(trial.params)
         try:
             outcome = self.function(point)
-            value, sd = outcome if isinstance(outcome, tuple) and len(outcome) == 2 else (outcome, None)
-            told = self.optimizer.tell(trial, value, sd)
         except self.catch as error:
-            told = self.optimizer.fail(trial, f"{type(error).__name__}: {error}", replace=True)
-        except Exception as error:
-            self.optimizer.fail(trial, f"{type(error).__name__}: {error}", replace=True)
+            told = self.optimizer.fail(trial, f"{type(error).__name__}: {error}")
             self._save()
-            error.add_note(
-                f"xstar: raised by trial {trial.number}, {dict(trial.params)}. To count such errors as failures and go "
-                f"on, pass catch={type(error).__name__}."
+            return told
+        except Exception as error:
+            self._give_up(
+                trial, error, f" To count such errors as failures and go on, pass catch={type(error).__name__}."
             )
+            raise
+        value, sd = outcome if isinstance(outcome, tuple) and len(outcome) == 2 else (outcome, None)
+        try:
+            told = self.optimizer.tell(trial, value, sd)
+        except DataError as error:
+            self._give_up(trial, error, " The function must return a number or a pair (value, sd).")
             raise
         self._save()
         return told
+
+    def _give_up(self, trial: Trial, error: Exception, hint: str) -> None:
+        """Before an error is raised again: whether the point is to blame is not known, so it does not count."""
+        self.optimizer.withdraw(trial, f"{type(error).__name__}: {error}")
+        self._save()
+        error.add_note(f"xstar: raised by trial {trial.number}, {dict(trial.params)}.{hint}")
 
     def _save(self) -> None:
         if self.save is not None:
@@ -244,22 +284,27 @@ class _Loop:
         done = sum(trial.state == "done" for trial in self.optimizer.trials)
         if done < self.optimizer.num_initial or (self.tolerance is None and not bar.shown):
             return None
-        return self.optimizer.where(SAMPLES).regret_quantile(0.95)
+        return self.optimizer.where(SAMPLES).regret_quantile(PROBABILITY)
 
 
+PROBABILITY = 0.95
+"""That no more than the tolerance is left to gain."""
 SAMPLES = 100
 """Draws of the optimum for the quantile of the regret after each evaluation."""
 
 
 def _result(optimizer: Optimizer, reason: StopReason) -> Result:
+    """The result, with as much as can be had: what was told is not lost to a last computation that fails."""
+    best: Recommendation | None = None
+    where: OptimumPosterior | None = None
     try:
+        best = optimizer.recommend()
         where = optimizer.where()
-    except TrialError:
-        return Result(None, None, None, None, optimizer.trials, None, reason, optimizer)
-    best: Recommendation = where.recommendation
-    return Result(
-        best.params, best.mean, best.sd, optimizer.best_observed, optimizer.trials, where, reason, optimizer
-    )  # fmt: skip
+    except (TrialError, *NUMERICAL, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt):
+            reason = "interrupted"
+    params, mean, sd = (None, None, None) if best is None else (best.params, best.mean, best.sd)
+    return Result(params, mean, sd, optimizer.best_observed, optimizer.trials, where, reason, optimizer)
 
 
 class _Bar:

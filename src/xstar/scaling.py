@@ -45,6 +45,8 @@ class Scaling:
     width: float = 1.0
     """How quickly the logarithm sets in beyond a fence."""
     unit: float = 1.0
+    informative: bool = True
+    """Whether the values differed by more than rounding; if not, the scale of y is arbitrary."""
 
     @classmethod
     def fit(cls, values: HostArray, weights: HostArray) -> Scaling:
@@ -65,7 +67,7 @@ class Scaling:
         scale = largest * float(np.sqrt(np.mean(np.square((compressed - center) / largest))))
         if scale <= ROUNDING * largest:
             # Nothing is known of the scale; the user's own unit is as good as any.
-            return cls(center=float(v[0]), scale=1.0 / unit, unit=unit)
+            return cls(center=float(v[0]), scale=1.0 / unit, unit=unit, informative=False)
         return cls(center, scale, low, high, width, unit)
 
     @property

@@ -375,8 +375,13 @@ def _plain(value: Any) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equal, and of the same kind: 1, 1.0 and True are three choices."""
-    return type(a) is type(b) and bool(a == b)
+    """Equal, and of the same kind: 1, 1.0 and True are three choices. What cannot be compared equals itself."""
+    if a is b:
+        return True
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except (TypeError, ValueError):
+        return False
 
 
 def _got(value: Any) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from xstar.acquisition import PES, Acquisition, LogEI, Score
 from xstar.acquisition.weighed import Weighed
 from xstar.entropy.success import Success
-from xstar.errors import SpaceExhausted
+from xstar.errors import SettingsError, SpaceExhausted
 from xstar.gp import Matern52
 from xstar.model import Evidence, Model
 from xstar.numerics.arrays import HostArray, to_numpy
@@ -36,19 +36,17 @@ class Suggestion(NamedTuple):
     diagnostics: dict[str, Any]
 
 
-def suggest(
-    model: Model, acquisition: Acquisition | None, name: str, forbidden: frozenset[bytes], seeds: Seeds
-) -> Suggestion:
-    """The best point by the acquisition, or by a simpler one; None draws at random."""
-    if acquisition is None:
-        return random_point(model.domain, forbidden, seeds)
-    if not model.informative and model.evidence.count > 1:
+def suggest(model: Model, acquisition: Acquisition, name: str, forbidden: frozenset[bytes], seeds: Seeds) -> Suggestion:
+    """The best point by the acquisition, or by a simpler one."""
+    if not model.scaling.informative and model.evidence.count > 1:
         return space_filling(model.domain, model.evidence, forbidden, seeds, "no signal: all values are the same")
     rungs = [(name, acquisition)] + ([] if isinstance(acquisition, LogEI) else [("logei", LogEI())])
     why: str | None = None
     for rung, candidate in rungs:
         try:
             row, diagnostics = _maximize(model, candidate, forbidden, seeds)
+        except SettingsError:
+            raise
         except NUMERICAL as error:
             row, diagnostics = None, {"why": f"failed: {str(error).rstrip('.')}"}
         if row is not None:
@@ -62,8 +60,7 @@ def _maximize(
 ) -> tuple[HostArray | None, dict[str, Any]]:
     """The best point, or None and why there is none."""
     rng = seeds.acquisition()
-    pending = model.evidence.pending
-    score = acquisition.prepare(model.post, rng, pending if len(pending) else None, *model.region)
+    score = model.prepare(acquisition, rng)
     diagnostics = dict(score.diagnostics)
     if diagnostics.get("dropped", 0) == diagnostics.get("samples", 1):
         return None, {"why": "dropped all its samples"}
@@ -124,7 +121,7 @@ def space_filling(
         picked = [_any_allowed(domain, forbidden, seeds)]
     best = 0
     if len(evidence.failed):
-        chance = Success.fit(Matern52(), evidence.X, evidence.failed).log_probability(np.array(picked))
+        chance = Success.fit(Matern52(), evidence.X, evidence.failed, domain).log_probability(np.array(picked))
         best = int(np.argmax(chance > np.max(chance) - GOOD_ENOUGH))
     return Suggestion(picked[best], {"rung": "space-filling", "why": why})
 

@@ -34,8 +34,8 @@ class Row(NamedTuple):
     reason: str
 
 
-def read(table: Any, space: Space, value: str, sd: str) -> list[Row]:
-    """The results in a table; rows without a value are left out."""
+def read(table: Any, space: Space, value: str, sd: str | None) -> list[Row]:
+    """The results in a table; rows without a value are left out. `sd` is by default a column "sd", if there is one."""
     frame = hasattr(table, "to_dict") and hasattr(table, "columns")
     if isinstance(table, str | Path):
         rows = _read_csv(Path(table))
@@ -57,10 +57,12 @@ def read(table: Any, space: Space, value: str, sd: str) -> list[Row]:
             raise DataError(f"row {k + 1} of the table must be a dictionary; received {row!r}.")
         if value not in row:
             raise DataError(f'row {k + 1} of the table has no column "{value}"; it has {list(row)}.')
+        if sd is not None and sd not in row:
+            raise DataError(f'row {k + 1} of the table has no column "{sd}"; it has {list(row)}.')
         if row[value] is None or (isinstance(row[value], str) and not row[value].strip()):
             continue
         try:
-            results.append(_result(row, space, value, sd))
+            results.append(_result(row, space, value, sd or "sd"))
         except XstarError as error:
             raise DataError(f"row {k + 1} of the table: {error}") from error
     return results
@@ -83,11 +85,13 @@ def _result(row: Mapping[str, Any], space: Space, value: str, sd: str) -> Row:
 
 def _cell(cell: Any, parameter: Parameter, name: str) -> Any:
     if not isinstance(cell, str):
-        return cell
+        # A column of whole numbers with a gap comes from pandas as floats.
+        whole = isinstance(parameter, Categorical) and parameter.index(cell) is None and isinstance(cell, float)
+        return int(cell) if whole and cell.is_integer() else cell
     if isinstance(parameter, Categorical):
         if cell in parameter.choices:
             return cell
-        named = [choice for choice in parameter.choices if str(choice) == cell]
+        named = [choice for choice in parameter.choices if str(choice) == cell.strip()]
         if not named:
             raise DataError(f'column "{name}" is one of {list(parameter.choices)!r}; received {cell!r}.')
         return named[0]

@@ -1,4 +1,4 @@
-"""What goes in and comes out: trials, recommendations, explanations, where the optimum is, results.
+"""What goes in and comes out: trials, recommendations, explanations, where the optimum is.
 
 All of them are records: they change nothing and compute nothing but views of themselves.
 """
@@ -32,7 +32,7 @@ class Trial:
     sd: float | None = None
     """The standard deviation of the value's noise, if it was told."""
     reason: str | None = None
-    """Why it failed."""
+    """Why it failed or was withdrawn."""
     diagnostics: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """How the suggestion came about: `rung` is the method used, `why` says why it was not the one asked for."""
 
@@ -51,6 +51,8 @@ class Recommendation:
     """The posterior mean there, in the units of the values."""
     sd: float
     """And its standard deviation: of the function, not of another noisy evaluation."""
+    success: float = 1.0
+    """The chance that an evaluation there succeeds; 1 if none has failed."""
 
     @property
     def x(self) -> HostArray:
@@ -69,8 +71,8 @@ class Explanation:
     """The predicted value, in the user's units."""
     sd: float
     """The standard deviation of the function there, likewise."""
-    nearest: float | None
-    """Distance to the nearest data point in the unit cube; None without data."""
+    nearest: float
+    """Distance to the nearest told point, failures included, in the unit cube."""
     exploration: float
     """How unknown the place is: the share of the prior variance that the data have left, from 0 to 1."""
     success: float
@@ -81,11 +83,10 @@ class Explanation:
     """Why it fell back."""
 
     def __str__(self) -> str:
-        where = "no data yet" if self.nearest is None else f"{self.nearest:.3f} from the nearest data point"
         lines = [
             f"expected information   {self.bits:.3g} bits about where the optimum is",
             f"prediction             {self.mean:.6g} ± {self.sd:.2g}",
-            f"place                  {where} (in the unit cube)",
+            f"place                  {self.nearest:.3f} from the nearest told point (in the unit cube)",
             f"exploration            {self.exploration:.0%} of what could be known there is still unknown",
         ]
         if self.success < 1.0:
@@ -102,7 +103,8 @@ class OptimumPosterior:
     params: Mapping[str, list[Any]]
     """Sampled optima: for each parameter, its value in every sample."""
     regret: HostArray
-    """For each sampled function, how much better its optimum is than its value at the recommendation; user's units."""
+    """How much better the optimum of each sampled function is than its value at the recommendation, in the user's
+    units; infinite while all values are the same, because nothing is known of their scale then."""
     recommendation: Recommendation
     unordered: frozenset[str] = frozenset()
     """The categorical parameters."""
@@ -142,7 +144,10 @@ class OptimumPosterior:
             else:
                 shown = f"{interval[0]:.6g} to {interval[1]:.6g}"
             lines.append(f"  {name}: {shown}")
-        lines.append(f"left to gain: {self.regret_quantile(0.5):.3g} (median), {self.regret_quantile():.3g} (95 %)")
+        if np.isinf(self.regret_quantile(0.5)):
+            lines.append("left to gain: unknown, because all values are the same")
+        else:
+            lines.append(f"left to gain: {self.regret_quantile(0.5):.3g} (median), {self.regret_quantile():.3g} (95 %)")
         return "\n".join(lines)
 
 

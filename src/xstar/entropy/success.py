@@ -17,7 +17,7 @@ Notation
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from xstar.numerics.arrays import Array, HostArray, move, to_numpy
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.designs import sobol
 from xstar.numerics.normal import hazard, log_ndtr
+from xstar.search import Domain, cube, inside_cube
 
 BASE_RATES = (0.6, 0.85, 0.96)
 """The chance of success where nothing is known."""
@@ -42,6 +43,8 @@ MOST = 48
 """Of each kind of result so many are used: half of them nearest to the other kind, where the border is."""
 SAFE, NEARLY = 0.9, 0.95
 """A point is likely to succeed if its chance is 0.9, or 0.95 of the highest chance anywhere if that is less."""
+SAFEST = 0.98
+"""For a recommendation: the best point among those of some chance tends to be at the edge of them."""
 CLIFF = 200.0
 """How steeply the logarithm of a smaller chance is punished."""
 
@@ -56,12 +59,17 @@ class Success:
     """m, shape (G,)."""
     log_weight: HostArray
     """Shape (G,)."""
-    floor: float
-    """The logarithm of the chance from which on a point is likely to succeed."""
+    highest: float = 0.0
+    """The logarithm of the largest chance of any legal point."""
+    level: float = SAFE
+    """The chance from which on a point is likely to succeed, if there are such points."""
 
     @classmethod
-    def fit(cls, kernel: Kernel, good: HostArray, failed: HostArray) -> Success:
-        """From points that succeeded (n, d), maybe none, and that failed (n', d), at least one."""
+    def fit(cls, kernel: Kernel, good: HostArray, failed: HostArray, domain: Domain | None = None) -> Success:
+        """From points that succeeded (n, d), maybe none, and that failed (n', d), at least one.
+
+        `domain` says which points are legal (default: the whole cube); data may lie outside it.
+        """
         used = _representative(good, failed), _representative(failed, good)
         X = np.concatenate(used)
         sign = np.repeat([1.0, -1.0], [len(part) for part in used])
@@ -76,10 +84,16 @@ class Success:
         weight = np.exp(evidence - np.max(evidence))
         kept = weight > 1e-3
         post = Posterior(kernel, hyper.take(np.flatnonzero(kept)), X, latent[kept], 1.0 / np.sqrt(precision[kept]))
-        model = cls(post, prior_mean[kept], np.log(weight[kept] / weight[kept].sum()), 0.0)
-        anywhere = np.concatenate([X, sobol(256, X.shape[1], np.random.default_rng(0))])
-        highest = float(np.max(model.log_probability(anywhere)))
-        return cls(model.post, model.mean, model.log_weight, min(math.log(SAFE), math.log(NEARLY) + highest))
+        model = cls(post, prior_mean[kept], np.log(weight[kept] / weight[kept].sum()))
+        domain = cube(X.shape[1]) if domain is None else domain
+        spread = domain.spread(sobol(256, len(domain.blocks), np.random.default_rng(0)))
+        legal = np.concatenate([spread, good[inside_cube(good)]])
+        return replace(model, highest=float(np.max(model.log_probability(legal))))
+
+    @property
+    def floor(self) -> float:
+        """The logarithm of the level, or of nearly the largest chance if that is less."""
+        return min(math.log(self.level), math.log(NEARLY) + self.highest)
 
     def log_probability(self, X: HostArray) -> HostArray:
         """log P(success) at points (m, d), shape (m,)."""

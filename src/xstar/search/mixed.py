@@ -25,6 +25,8 @@ COMPLETE = 2048
 """A domain with no more points than this is searched completely."""
 ROUNDS = 5
 """Of climbing and discrete moves."""
+FLAT_ENOUGH = 1e-3
+"""The largest slope, relative to the value, along a free coordinate of a maximum that counts as converged."""
 WALK = 12
 """Discrete moves in one round."""
 SEED = 0x5EA7C4
@@ -78,7 +80,8 @@ class MixedSearch:
         place, gradient = move(x[rows, top], walk.like), there.gradient[:, 0, :]
         lower, upper = (move(end, walk.like) for end in self.domain.ends)
         outward = ((place <= lower) & (gradient < 0.0)) | ((place >= upper) & (gradient > 0.0))
-        done = move(np.ones(len(x), dtype=bool), walk.like)
+        steep = xp.abs(gradient) * xp.astype(move(self.domain.uncountable, walk.like) & ~outward, gradient.dtype)
+        done = xp.max(steep, axis=-1) <= FLAT_ENOUGH * (1.0 + xp.abs(there.value[:, 0]))
         return Maxima(
             place, move(best[rows, top], walk.like), gradient, outward & move(~self.domain.discrete, walk.like),
             done, xp.astype(done, xp.int64),
