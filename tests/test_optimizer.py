@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted
 from xstar.acquisition import PES, LogEI
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
-from xstar.gp import MAP, Matern52
+from xstar.gp import MAP, Fixed, Hyperparameters, Matern52
 from xstar.methods import METHODS
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
@@ -661,3 +662,79 @@ def test_choices_may_be_anything():
     search(opt, lambda params: len(params["layers"]) + 0.01 * params["layers"][0], 4)
     assert opt.recommend().params["layers"] in ([64, 64], [128, 64])
     assert "layers" in str(opt.where(10))
+
+
+# What a review found
+
+
+def test_values_that_are_all_the_same_say_nothing_of_what_is_left_to_gain():
+    opt = Optimizer(LINE, method=QUICK)
+    for x in (0.1, 0.5, 0.9):
+        opt.tell([x], 0.1 + 0.2 if x == 0.5 else 0.3)  # which differ by rounding
+    assert math.isinf(opt.where(20).regret_quantile(0.05))
+    assert "unknown, because all values are the same" in str(opt.where(20))
+
+
+@pytest.mark.parametrize("told", [[(0.5, 3.0)], [(0.2, 3.0), (0.5, 3.0), (0.8, 3.0)]])
+def test_where_the_mean_is_flat_an_evaluated_point_is_recommended(told):
+    opt = Optimizer(LINE, method=QUICK)
+    for x, value in told:
+        opt.tell([x], value)
+    assert opt.recommend().params["x0"] in [x for x, _ in told]
+
+
+def test_settings_that_do_not_fit_are_an_error_and_no_reason_to_degrade():
+    method = Method(Matern52(), Fixed(Hyperparameters([0.3], 1.0, 0.1)), LogEI())
+    opt = Optimizer([(0.0, 1.0)] * 2, method=method, num_initial=1)
+    opt.tell([0.5, 0.5], 1.0)
+    with pytest.raises(SettingsError, match="Fixed has 1 lengthscales, but the data have 2 coordinates"):
+        opt.ask()
+
+
+def test_what_a_caller_does_to_parameters_changes_nothing():
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.ask()
+    kept = dict(trial.params)
+    trial.params["x0"] = 0.123
+    opt.trials[0].params["x0"] = 0.456
+    assert opt.trials[0].params == kept
+    with pytest.raises(TrialError, match="is it from another one"):
+        opt.tell(trial, 1.0)
+
+
+def test_contradictions_without_noise_are_pooled_with_a_warning():
+    opt = Optimizer(LINE, method=QUICK, noise=0.0)
+    opt.tell([0.5], 1.0)
+    opt.tell([0.2], 0.0)
+    with pytest.warns(UserWarning, match="trials 0 and 2 have the same parameters and no noise"):
+        opt.tell([0.5], 3.0)
+    assert opt.predict([[0.5]])[0][0] == pytest.approx(2.0, abs=1e-3)
+
+
+def test_one_point_is_no_list_of_points():
+    opt = Optimizer(LINE, method=QUICK)
+    trial = opt.tell([0.5], 1.0)
+    with pytest.raises(DataError, match="points must be a list of parameters or trials"):
+        opt.predict(trial)
+    assert opt.predict([trial])[0] == pytest.approx(opt.predict([{"x0": 0.5}])[0])
+
+
+def test_choices_that_cannot_be_compared():
+    first, second = np.array([1, 2]), np.array([3, 4])
+    opt = Optimizer({"c": Categorical([first, second, math.nan])}, method=QUICK)
+    trial = opt.ask()
+    assert opt.tell(trial, 1.0).params["c"] is trial.params["c"]
+    assert opt.tell({"c": second}, 2.0).params["c"] is second
+
+
+def test_a_large_category_is_affordable():
+    """Sixty columns, of which none has derivatives: a jet with all of them would need gigabytes."""
+    opt = Optimizer({"c": Categorical(list(range(60))), "x": Real(0, 1)}, method=Method(acquisition=PES(10, 128)))
+    for c, x in ((0, 0.1), (20, 0.5), (40, 0.9), (59, 0.3)):
+        opt.tell({"c": c, "x": x}, x - abs(c - 30) / 30)
+    tracemalloc.start()
+    trial = opt.ask()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert trial.diagnostics["rung"] == "pes"
+    assert peak < 200e6

@@ -13,7 +13,7 @@ import pytest
 import xstar
 from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import PES, LogEI
-from xstar.errors import DataError, SettingsError
+from xstar.errors import DataError, FileError, SettingsError
 from xstar.gp import MAP, Matern52
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
@@ -395,3 +395,75 @@ def test_a_report_of_failures_only(tmp_path):
     page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count('<tr class="failed">') == 2
     assert "<img" not in page
+
+
+# What a review found
+
+
+def test_a_lucky_draw_does_not_stop_a_run():
+    """What the result says must agree with why the run stopped."""
+    result = xstar.maximize(
+        lambda x: 100.0 * max(0.0, 0.3 - np.hypot(x[0] - 0.8, x[1] - 0.2)), [(0.0, 1.0)] * 2, 30, method=QUICK,
+        tolerance=2.0, seed=2,
+    )  # fmt: skip
+    if result.stop_reason == "tolerance":
+        assert result.where.regret_quantile(0.95) <= 2.0
+
+
+def test_equal_values_are_no_reason_to_stop():
+    result = xstar.maximize(lambda x: 5.0, [(0.0, 1.0)], 6, method=QUICK, tolerance=2.0)
+    assert result.stop_reason == "budget"
+
+
+@pytest.mark.parametrize("answer, count", [(np.True_, 1), (True, 1), (np.False_, 3), (None, 3), (1, 3)])
+def test_callbacks_stop_with_any_true(answer, count):
+    result = xstar.maximize(lambda x: float(x[0]), LINE, 3, method=QUICK, callback=lambda opt, trial: answer)
+    assert len(result.trials) == count
+
+
+def test_wrong_return_values_are_not_caught():
+    """They are a bug, not a place to stay away from."""
+    opt = Optimizer(LINE, method=QUICK)
+    with pytest.raises(DataError, match="a value must be one number") as caught:
+        xstar.maximize(lambda x: [1.0, 0.1], budget=3, optimizer=opt, catch=Exception)
+    assert "must return a number or a pair" in caught.value.__notes__[0]
+    assert [trial.state for trial in opt.trials] == ["withdrawn"]
+
+
+@pytest.mark.parametrize("extra", [{"method": "ei"}, {"seed": 3}, {"noise": 0.0}, {"num_initial": 4}, {"threads": 2}])
+def test_an_optimizer_has_its_own_settings(extra):
+    with pytest.raises(SettingsError, match="are the optimizer's own"):
+        xstar.maximize(lambda x: 1.0, budget=3, optimizer=Optimizer(LINE), **extra)
+    with pytest.raises(SettingsError, match="is one to maximize, not to minimize"):
+        xstar.minimize(lambda x: 1.0, budget=3, optimizer=Optimizer(LINE))
+
+
+def test_an_interrupt_while_saving_loses_nothing(tmp_path, monkeypatch):
+    path, saved = tmp_path / "study.json", []
+    original = Optimizer.save
+
+    def interrupted_once(self, where):
+        saved.append(len(self.trials))
+        if len(saved) == 4:
+            raise KeyboardInterrupt
+        original(self, where)
+
+    monkeypatch.setattr(Optimizer, "save", interrupted_once)
+    result = xstar.maximize(lambda x: float(x[0]), LINE, 9, method=QUICK, save=path)
+    assert result.stop_reason == "interrupted"
+    assert [trial.state for trial in Optimizer.load(path).trials] == ["done"] * 3
+
+
+def test_a_result_survives_a_last_computation_that_fails(monkeypatch):
+    monkeypatch.setattr(Optimizer, "where", lambda self: (_ for _ in ()).throw(np.linalg.LinAlgError("singular")))
+    result = xstar.maximize(lambda x: float(x[0]), LINE, 3, method=QUICK)
+    assert result.where is None
+    assert result.value == pytest.approx(result.optimizer.recommend().mean)
+    assert "recommended" in str(result)
+
+
+def test_a_folder_that_is_not_there_is_noticed_before_any_evaluation(tmp_path):
+    calls = []
+    with pytest.raises(FileError, match="there is no folder"):
+        xstar.maximize(calls.append, LINE, 3, method=QUICK, save=tmp_path / "nowhere" / "study.json")
+    assert calls == []

@@ -133,7 +133,7 @@ class OptimumPosterior:
 
     def regret_quantile(self, probability: float = 0.95) -> float:
         """With this probability, no more than so much is left to gain."""
-        return float(np.quantile(self.regret, probability))
+        return float(np.quantile(self.regret, probability, method="higher"))
 
     def __str__(self) -> str:
         lines = [f"the optimum is, with 90 % probability (from {len(self)} samples),"]
