@@ -410,6 +410,7 @@ def test_a_lucky_draw_does_not_stop_a_run():
         assert result.where.regret_quantile(0.95) <= 2.0
 
 
+@pytest.mark.filterwarnings("ignore::xstar.DegradedWarning")
 def test_equal_values_are_no_reason_to_stop():
     result = xstar.maximize(lambda x: 5.0, [(0.0, 1.0)], 6, method=QUICK, tolerance=2.0)
     assert result.stop_reason == "budget"
