@@ -70,6 +70,8 @@ def _maximize(
         return None, {"why": "found no allowed point with a finite score"}
     if not score.additive and value <= 0.0:
         return None, {"why": "sees nothing left to learn"}
+    if model.success is not None and float(model.success.log_probability(row[None])[0]) < model.success.floor - SLACK:
+        return None, {"why": "sees something to learn only where evaluations are likely to fail"}
     if isinstance(acquisition, PES):
         nats = float(score(row[None])[0])
         if nats < LEAST_INFORMATION:
@@ -78,6 +80,8 @@ def _maximize(
     return row, {**diagnostics, "score": value}
 
 
+SLACK = 0.05
+"""How far below the floor the logarithm of the chance of success may be."""
 LEAST_INFORMATION = 1e-9
 """In nats: an evaluation that is expected to tell less tells nothing."""
 

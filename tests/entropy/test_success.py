@@ -10,6 +10,7 @@ from scipy.stats import norm
 from tests.oracles import dense_gp, differences
 from xstar import Method, Optimizer
 from xstar.acquisition import EI, ES, PES, LogEI, Thompson
+from xstar.acquisition import weighed as weighed_scores
 from xstar.acquisition.mean import MeanScore
 from xstar.acquisition.weighed import Weighed
 from xstar.entropy import success
@@ -175,7 +176,8 @@ Z = np.array([[0.03], [0.27], [0.44], [0.62], [0.93]])
 @pytest.mark.parametrize("name, additive", [("PES", 0), ("EI", 0), ("LogEI", 1), ("Thompson", 1), ("mean", 1)])
 @pytest.mark.parametrize("power, cliff", [(1.0, 0.0), (6.0, 0.0), (0.0, 10.0), (1.0, 10.0)])
 def test_weighed_scores_and_their_gradients(monkeypatch, name, additive, power, cliff):
-    monkeypatch.setattr(success, "CLIFF", cliff)
+    monkeypatch.setattr(weighed_scores, "CLIFF", cliff)
+    monkeypatch.setattr(weighed_scores, "HIGHER_CLIFF", cliff)
     plain, chance = SCORES[name](), Success.fit(Matern52(), GOOD, FAILED)
     weighed = Weighed(plain, chance, power)
     log_p = chance.log_probability(Z)
@@ -194,7 +196,7 @@ def test_weighed_scores_and_their_gradients(monkeypatch, name, additive, power, 
 
 
 def test_many_functions_at_once_are_weighed_each(monkeypatch):
-    monkeypatch.setattr(success, "CLIFF", 0.0)
+    monkeypatch.setattr(weighed_scores, "HIGHER_CLIFF", 0.0)
     plain, chance = (
         Thompson(3, 100).prepare(posterior(), np.random.default_rng(0)),
         Success.fit(Matern52(), GOOD, FAILED),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xstar.acquisition.base import Score
-from xstar.entropy.success import Success, rows
+from xstar.entropy.success import CLIFF, HIGHER_CLIFF, Success, rows
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation
 
@@ -20,15 +20,18 @@ class Weighed(Score):
     def __init__(self, score: Score, success: Success, power: float) -> None:
         self.score, self.success, self.power = score, success, power
         self.num_problems, self.additive = score.num_problems, score.additive
+        self.cliff = HIGHER_CLIFF if score.additive else CLIFF
         super().__init__(score._like, score._elements, score.diagnostics)
 
     def screen(self, X: Any, /) -> Array:
         value = self.score.screen(X)
-        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power), value))
+        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power, self.cliff), value))
 
     def value(self, x: Array, problems: HostArray, /) -> Array:
         value = self.score.value(x, problems)
-        return self._combine(value, move(self.success.penalty(rows(x), self.power).reshape(value.shape), value))
+        return self._combine(
+            value, move(self.success.penalty(rows(x), self.power, self.cliff).reshape(value.shape), value)
+        )
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
         value, gradient, _ = self.score.evaluate(x, problems)
@@ -36,7 +39,7 @@ class Weighed(Score):
 
     def _value(self, X: Array) -> Array:
         value = self.score._value(X)
-        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power), value))
+        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power, self.cliff), value))
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         return self._combine_slopes(*self.score._value_and_gradient(X), X)
@@ -48,7 +51,7 @@ class Weighed(Score):
 
     def _combine_slopes(self, value: Array, gradient: Array, x: Array) -> tuple[Array, Array]:
         xp = namespace(value)
-        host, host_slope = self.success.penalty_gradient(rows(x), self.power)
+        host, host_slope = self.success.penalty_gradient(rows(x), self.power, self.cliff)
         penalty = move(host.reshape(value.shape), value)
         slope = move(host_slope.reshape(gradient.shape), value)
         if self.additive:

@@ -45,8 +45,9 @@ SAFE, NEARLY = 0.9, 0.95
 """A point is likely to succeed if its chance is 0.9, or 0.95 of the highest chance anywhere if that is less."""
 SAFEST = 0.98
 """For a recommendation: the best point among those of some chance tends to be at the edge of them."""
-CLIFF = 200.0
-"""How steeply the logarithm of a smaller chance is punished."""
+CLIFF, HIGHER_CLIFF = 200.0, 1e12
+"""How steeply the logarithm of a smaller chance is punished; the higher one is for logarithms of scores, which may
+differ by any amount between one place and another."""
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,20 @@ class Success:
         share = np.exp(each + self.log_weight[:, None] - value)
         return value, np.sum((share * hazard(z))[..., None] * slope, axis=0)
 
-    def penalty(self, X: HostArray, power: float = 0.0) -> HostArray:
+    def penalty(self, X: HostArray, power: float = 0.0, cliff: float | None = None) -> HostArray:
         """What is added to the logarithm of a score: power log P, and a cliff where success is not likely."""
         log_p = self.log_probability(X)
-        return np.asarray(power * log_p + CLIFF * np.minimum(log_p - self.floor, 0.0))
+        steep = CLIFF if cliff is None else cliff
+        return np.asarray(power * log_p + steep * np.minimum(log_p - self.floor, 0.0))
 
-    def penalty_gradient(self, X: HostArray, power: float = 0.0) -> tuple[HostArray, HostArray]:
+    def penalty_gradient(
+        self, X: HostArray, power: float = 0.0, cliff: float | None = None
+    ) -> tuple[HostArray, HostArray]:
         """The same with its gradient (m, d)."""
         log_p, slope = self.log_probability_gradient(X)
-        steepness = power + CLIFF * (log_p < self.floor)
-        return power * log_p + CLIFF * np.minimum(log_p - self.floor, 0.0), steepness[:, None] * slope
+        steep = CLIFF if cliff is None else cliff
+        below = log_p < self.floor
+        return power * log_p + steep * below * (log_p - self.floor), (power + steep * below)[:, None] * slope
 
     def _mixed(self, each: HostArray) -> HostArray:
         weighed = each + self.log_weight[:, None]
