@@ -24,6 +24,7 @@ from xstar.model import Evidence, Model
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.numerics.designs import sobol
 from xstar.search import Domain
+from xstar.search.mixed import COMPLETE
 
 NUMERICAL = (ArithmeticError, ValueError, np.linalg.LinAlgError)
 """What a computation that has gone wrong raises."""
@@ -70,7 +71,7 @@ def _maximize(
         return None, {"why": "found no allowed point with a finite score"}
     if not score.additive and value <= 0.0:
         return None, {"why": "sees nothing left to learn"}
-    if model.success is not None and float(model.success.log_probability(row[None])[0]) < model.success.floor - SLACK:
+    if not _is_likely(row[None], model) and _is_likely(_few_left(model.domain, forbidden), model):
         return None, {"why": "sees something to learn only where evaluations are likely to fail"}
     if isinstance(acquisition, PES):
         nats = float(score(row[None])[0])
@@ -78,6 +79,20 @@ def _maximize(
             return None, {"why": "sees nothing left to learn"}
         diagnostics["bits"] = nats / math.log(2.0)
     return row, {**diagnostics, "score": value}
+
+
+def _is_likely(rows: HostArray | None, model: Model) -> bool:
+    """Whether an evaluation at any of the points is likely to succeed; None stands for points without number."""
+    if model.success is None or rows is None:
+        return True
+    return bool(np.any(model.success.log_probability(rows) >= model.success.floor - SLACK))
+
+
+def _few_left(domain: Domain, forbidden: frozenset[bytes]) -> HostArray | None:
+    """The points that are allowed, if the domain is small."""
+    if domain.size is None or domain.size > COMPLETE:
+        return None
+    return np.array(list(_allowed(domain, domain.everything(), forbidden)))
 
 
 SLACK = 0.05
