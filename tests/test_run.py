@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import PES, LogEI
 from xstar.errors import DataError, FileError, SettingsError
 from xstar.gp import MAP, Matern52
+from xstar.run import SAMPLES
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
@@ -406,8 +408,22 @@ def test_a_lucky_draw_does_not_stop_a_run():
         lambda x: 100.0 * max(0.0, 0.3 - np.hypot(x[0] - 0.8, x[1] - 0.2)), [(0.0, 1.0)] * 2, 30, method=QUICK,
         tolerance=2.0, seed=2,
     )  # fmt: skip
-    if result.stop_reason == "tolerance":
-        assert result.where.regret_quantile(0.95) <= 2.0
+    assert result.stop_reason == "tolerance"
+    assert result.where.regret_quantile(0.95) <= 2.0
+
+
+def test_the_draws_of_the_result_confirm_the_tolerance(monkeypatch):
+    """Draws of a single step that promise too much are not enough."""
+    original = Optimizer.where
+
+    def promising(self, num_samples=200):
+        drawn = original(self, num_samples)
+        return replace(drawn, regret=np.full(len(drawn), 0.0 if num_samples == SAMPLES else 9.0))
+
+    monkeypatch.setattr(Optimizer, "where", promising)
+    result = xstar.maximize(lambda x: float(x[0]), LINE, 5, method=QUICK, tolerance=2.0)
+    assert result.stop_reason == "budget"
+    assert len(result.trials) == 5
 
 
 @pytest.mark.filterwarnings("ignore::xstar.DegradedWarning")
