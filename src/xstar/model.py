@@ -32,6 +32,7 @@ from xstar.numerics.arrays import HostArray
 from xstar.scaling import Scaling
 from xstar.search import Domain, MixedSearch, Objective, draw_candidates, inside_cube
 from xstar.space import Space
+from xstar.thinning import cover, thin
 from xstar.trial import Trial
 
 LEAST_NOISE = 1e-6
@@ -52,6 +53,11 @@ class Evidence:
     def count(self) -> int:
         """n."""
         return len(self.values)
+
+    def same_results(self, other: Evidence) -> bool:
+        """Whether both say the same; pending points may differ."""
+        pairs = ((self.X, other.X), (self.values, other.values), (self.sd, other.sd), (self.failed, other.failed))
+        return all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in pairs)
 
 
 def gather(space: Space, trials: Iterable[Trial], sign: float, noise: float | None) -> Evidence:
@@ -200,10 +206,11 @@ def fit(
     """Fit a model to at least one value; `noise` is the standard deviation of the next one, if it is known."""
     if evidence.count == 0:
         raise DataError("a model needs at least one value.")
-    X, values = evidence.X, evidence.values
+    kept = thin(evidence.X, evidence.values, MOST_DATA)
+    X, values = evidence.X[kept], evidence.values[kept]
     scaling = Scaling.fit(values, design_weights(X)) if method.standardizes else Scaling()
     y = scaling.forward(values)
-    noise_sd = np.maximum(evidence.sd * scaling.slope(values), LEAST_NOISE)
+    noise_sd = np.maximum(evidence.sd[kept] * scaling.slope(values), LEAST_NOISE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         kernel = _most_probable(method, X, y, noise_sd, domain)
@@ -215,8 +222,24 @@ def fit(
         level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
     post = Posterior(kernel, hyper, X, y, noise_sd)
-    success = Success.fit(Matern52(), X, evidence.failed, domain) if len(evidence.failed) else None
+    success = learn_success(domain, evidence) if len(evidence.failed) else None
     return Model(domain, evidence, scaling, inferred, post, success)
+
+
+MOST_DATA = 300
+"""Values that a model is fitted to: the work grows with their cube."""
+MOST_OUTCOMES = 100
+"""Successes, and failures, that the chance of success is learned from."""
+
+
+def learn_success(domain: Domain, evidence: Evidence) -> Success:
+    """The chance of success, from where evaluations succeeded and where they failed."""
+    nothing = np.zeros(0, dtype=np.int64)
+    good, failed = (
+        rows if len(rows) <= MOST_OUTCOMES else rows[np.sort(cover(rows, nothing, MOST_OUTCOMES))]
+        for rows in (evidence.X, evidence.failed)
+    )
+    return Success.fit(Matern52(), good, failed, domain)
 
 
 def _most_probable(method: Method, X: HostArray, y: HostArray, noise_sd: HostArray, domain: Domain) -> Kernel:

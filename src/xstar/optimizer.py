@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from xstar import saving, tables
+from xstar import repeats, saving, tables
 from xstar.acquisition import PES
 from xstar.errors import DataError, DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
 from xstar.methods import Method, find_method
@@ -28,7 +28,7 @@ from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer
 from xstar.numerics.threads import limited_threads
 from xstar.space import Categorical, Space
-from xstar.suggestion import EXHAUSTED, NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
+from xstar.suggestion import NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
 from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, check_sd, check_value
 
 
@@ -72,23 +72,44 @@ class Optimizer:
         free = len(self.space.free)
         self.num_initial = min(max(free + 1, 3), 10) if num_initial is None else integer(num_initial, "num_initial", 1)
         self.threads = None if threads is None else integer(threads, "threads", 1)
-        self._trials: list[Trial] = []
+        self._trials: dict[int, Trial] = {}
         self._fitted: Model | None = None
 
+    @classmethod
+    def from_trials(
+        cls, trials: Iterable[Trial], space: Any, *args: Any, like: Optimizer | None = None, **settings: Any
+    ) -> Optimizer:
+        """An optimizer that has been told trials from elsewhere, which keep their numbers.
+
+        The other arguments are those of `Optimizer`. If `like`, an earlier one with the same settings, was told the
+        same results, its model is used again.
+        """
+        optimizer = cls(space, *args, **settings)
+        for trial in sorted(trials, key=lambda trial: trial.number):
+            integer(trial.number, "the number of a trial", 0)
+            if trial.number in optimizer._trials:
+                raise TrialError(f"there are two trials with the number {trial.number}.")
+            optimizer._trials[trial.number] = replace(trial, params=optimizer.space.accept(trial.params))
+        if like is not None and like._fitted is not None and optimizer._settings() == like._settings():
+            evidence = optimizer._gather()
+            if like._fitted.evidence.same_results(evidence):
+                optimizer._fitted = replace(like._fitted, evidence=evidence)
+        return optimizer
+
     def __repr__(self) -> str:
-        states = [trial.state for trial in self._trials]
+        states = [trial.state for trial in self._trials.values()]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         return f"Optimizer({self.space!r}, {self.direction!r}, {self.method_name!r}: {counts or 'no trials yet'})"
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, in the order of their numbers."""
-        return tuple(_copy(trial) for trial in self._trials)
+        return tuple(_copy(self._trials[number]) for number in sorted(self._trials))
 
     @property
     def best_observed(self) -> Trial | None:
         """The trial with the best value told for a legal point: with noise, the luckiest draw. None before any."""
-        done = [trial for trial in self._trials if trial.state == "done" and self.space.contains(trial.params)]
+        done = [trial for trial in self.trials if trial.state == "done" and self.space.contains(trial.params)]
         return max(done, key=lambda trial: self._sign * (trial.value or 0.0), default=None)
 
     # Asking
@@ -119,24 +140,32 @@ class Optimizer:
                 break
         return batch
 
-    def _ask_one(self) -> Trial:
+    def propose(self, number: int) -> Trial:
+        """What `ask` would return as the trial of this number; nothing is recorded."""
+        integer(number, "number", 0)
         with limited_threads(self.threads), np.errstate(all="ignore"):
-            suggestion = self._suggest()
-        diagnostics = suggestion.diagnostics
-        trial = Trial(len(self._trials), self.space.decode(suggestion.row), diagnostics=diagnostics)
-        if diagnostics["why"] is not None:
+            suggestion = self._suggest(number)
+        return Trial(number, self.space.decode(suggestion.row), diagnostics=suggestion.diagnostics)
+
+    def _ask_one(self) -> Trial:
+        trial = self.propose(self._next_number)
+        if trial.diagnostics["why"] is not None:
             warnings.warn(
-                f"trial {trial.number} was suggested by {diagnostics['rung']}: {diagnostics['why']}.",
+                f"trial {trial.number} was suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}.",
                 DegradedWarning,
                 stacklevel=3,
             )
-        self._trials.append(trial)
+        self._trials[trial.number] = trial
         return _copy(trial)
 
-    def _suggest(self) -> Suggestion:
-        seeds = Seeds(self.seed, len(self._trials))
+    @property
+    def _next_number(self) -> int:
+        return max(self._trials, default=-1) + 1
+
+    def _suggest(self, number: int) -> Suggestion:
+        seeds = Seeds(self.seed, number)
         evidence = self._gather()
-        forbidden = self._forbidden()
+        forbidden = repeats.forbidden(self.space, self._trials.values(), self.noise)
         domain = self.space.domain
         if self.method.acquisition is None:
             return random_point(domain, forbidden, seeds)
@@ -152,34 +181,6 @@ class Optimizer:
                 domain, evidence, forbidden, seeds, f"the model could not be fitted: {str(error).rstrip('.')}"
             )
         return suggest(model, self.method.acquisition, self.method_name, forbidden, seeds)
-
-    def _forbidden(self) -> frozenset[bytes]:
-        """Points that must not be suggested: pending ones, and those where another value would tell nothing new."""
-        domain = self.space.domain
-        exact, pending = (
-            frozenset(domain.keys(np.array(rows).reshape(-1, domain.dimension)))
-            for rows in (self._legal_rows(self._is_exact), self._legal_rows(lambda trial: trial.state == "pending"))
-        )
-        size = domain.size
-        if size is None or len(exact | pending) < size:
-            return exact | pending
-        if self.noise == 0.0 or len(exact) == size:
-            raise SpaceExhausted(EXHAUSTED.format(size))
-        # With noise, repeating a pending point is better than nothing.
-        return exact
-
-    def _is_exact(self, trial: Trial) -> bool:
-        """Whether another evaluation there would tell nothing new."""
-        noiseless = self.noise == 0.0
-        known = trial.state == "done" and (trial.sd == 0.0 or (noiseless and trial.sd is None))
-        return known or (trial.state == "failed" and noiseless)
-
-    def _legal_rows(self, wanted: Callable[[Trial], bool]) -> list[HostArray]:
-        return [
-            self.space.encode(trial.params)
-            for trial in self._trials
-            if wanted(trial) and self.space.contains(trial.params)
-        ]
 
     # Telling
 
@@ -225,8 +226,7 @@ class Optimizer:
         known = self._find(reference)
         if known is None:
             params = self.space.accept(reference.params if isinstance(reference, Trial) else reference)
-            known = Trial(len(self._trials), params)
-            self._trials.append(known)
+            known = Trial(self._next_number, params)
         elif known.state != "pending" and not overwrite:
             raise TrialError(
                 f"trial {known.number} is {known.state} already; use replace=True to correct it, or tell its "
@@ -238,10 +238,12 @@ class Optimizer:
         return _copy(told)
 
     def _warn_of_contradictions(self, told: Trial) -> None:
-        if not self._is_exact(told):
+        if not repeats.is_exact(told, self.noise):
             return
-        for other in self._trials[: told.number]:
-            if self._is_exact(other) and other.value is not None and self.space.same(other.params, told.params):
+        for other in self._trials.values():
+            if other.number == told.number or not repeats.is_exact(other, self.noise):
+                continue
+            if other.value is not None and self.space.same(other.params, told.params):
                 if other.value != told.value:
                     warnings.warn(
                         f"trials {other.number} and {told.number} have the same parameters and no noise, but different "
@@ -259,10 +261,13 @@ class Optimizer:
             number = int(reference)
         else:
             params = self.space.accept(reference)
-            pending = (trial for trial in self._trials if trial.state == "pending")
+            pending = (trial for trial in self._trials.values() if trial.state == "pending")
             return next((trial for trial in pending if self.space.same(trial.params, params)), None)
-        if not 0 <= number < len(self._trials):
-            raise TrialError(f"there is no trial {number}; the numbers go from 0 to {len(self._trials) - 1}.")
+        if number not in self._trials:
+            known_ones = (
+                f"the numbers go from {min(self._trials)} to {max(self._trials)}" if self._trials else "none yet"
+            )
+            raise TrialError(f"there is no trial {number}; {known_ones}.")
         known = self._trials[number]
         ours = isinstance(reference, Trial) and reference.params.keys() == known.params.keys()
         if isinstance(reference, Trial) and not (ours and self.space.same(known.params, reference.params)):
@@ -312,7 +317,7 @@ class Optimizer:
         """Why a trial, or any parameters, are worth evaluating, given everything told but its own result."""
         known = self._find(trial)
         params = self.space.accept(trial) if known is None else known.params
-        others = [other for other in self._trials if known is None or other.number != known.number]
+        others = [other for other in self._trials.values() if known is None or other.number != known.number]
         with limited_threads(self.threads), np.errstate(all="ignore"):
             own_result = known is not None and known.state in ("done", "failed")
             evidence = gather(self.space, others, self._sign, self.noise)
@@ -360,12 +365,10 @@ class Optimizer:
             )  # fmt: skip
         except XstarError as error:
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
-        optimizer._trials = list(study.trials)
         if space is not None:
             optimizer.space = Space.of(space)
-            optimizer._trials = [
-                replace(trial, params=optimizer.space.accept(trial.params)) for trial in optimizer._trials
-            ]
+        for trial in study.trials:
+            optimizer._trials[trial.number] = replace(trial, params=optimizer.space.accept(trial.params))
         return optimizer
 
     # Inside
@@ -394,8 +397,11 @@ class Optimizer:
         score = model.prepare(acquisition, np.random.default_rng([self.seed, 4]))
         return np.asarray(score(rows)) / math.log(2.0)
 
+    def _settings(self) -> tuple[Any, ...]:
+        return self.space, self.direction, self._method_given, self.seed, self.noise
+
     def _gather(self) -> Evidence:
-        return gather(self.space, self._trials, self._sign, self.noise)
+        return gather(self.space, self._trials.values(), self._sign, self.noise)
 
     def _model(self) -> Model:
         """The model of everything told so far; pending trials have no part in it."""

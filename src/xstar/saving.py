@@ -69,7 +69,7 @@ def read(path: str | Path) -> Study:
         )
     try:
         own = _build_space(stored["space"])
-        trials = tuple(_build_trial(trial, number, own) for number, trial in enumerate(stored["trials"]))
+        trials = tuple(_build_trial(trial, trial.get("number", k), own) for k, trial in enumerate(stored["trials"]))
         return Study(
             own, stored["direction"], _build_settings(stored["method"]), stored["seed"], stored["noise"],
             stored["num_initial"], stored["threads"], trials,
@@ -153,6 +153,7 @@ def _build_space(stored: Mapping[str, Any]) -> Space:
 
 def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
     return {
+        "number": trial.number,
         "params": [_describe_value(space.parameters[name], value) for name, value in trial.params.items()],
         "state": trial.state,
         "value": trial.value,

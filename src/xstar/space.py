@@ -13,6 +13,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, cast
 
@@ -54,14 +55,18 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Real(Parameter):
-    """A number between `low` and `high`, both included; searched by its logarithm if `log`."""
+    """A number between `low` and `high`, both included; searched by its logarithm if `log`.
+
+    With a `step`, only low, low + step, low + 2 step, ... are legal.
+    """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
 
     def __post_init__(self) -> None:
-        for end in ("low", "high"):
+        for end in ("low", "high", "step"):
             value = getattr(self, end)
             if _is_finite(value):
                 object.__setattr__(self, end, float(value))
@@ -77,10 +82,21 @@ class Real(Parameter):
                 f'parameter "{name}" has log=True but low={self.low!r}; a logarithmic range must start above zero, '
                 "for example Real(1e-6, 0.1, log=True)."
             )
+        if self.step is not None and (not _is_finite(self.step) or self.step <= 0.0):
+            raise SpaceError(f'parameter "{name}" needs a step above zero; received step={self.step!r}.')
+        if self.step is not None and self.log:
+            raise SpaceError(f'parameter "{name}" has a step and log=True; it can have one of the two.')
 
     @property
     def block(self) -> Block | None:
+        if self.step is not None:
+            return None if self._lattice.levels == 1 else self._lattice
         return None if self.low == self.high else Interval()
+
+    @cached_property
+    def _lattice(self) -> Lattice:
+        width, step = _decimal(self.high) - _decimal(self.low), _decimal(self.step)
+        return Lattice(int(width // step) + 1)
 
     def accept(self, value: Any, name: str) -> float:
         if not _is_finite(value):
@@ -90,6 +106,8 @@ class Real(Parameter):
         return float(value)
 
     def encode(self, value: float) -> HostArray:
+        if self.step is not None:
+            return np.atleast_1d(self._lattice.place((value - self.low) / self.step))
         if self.log:
             start, end = math.log(self.low), math.log(self.high)
             # In the narrowest ranges both ends have the same logarithm.
@@ -99,6 +117,9 @@ class Real(Parameter):
 
     def decode(self, columns: HostArray) -> float:
         u = float(columns[0])
+        if self.step is not None:
+            # In decimal, so that the third step of 0.1 is 0.3.
+            return float(_decimal(self.low) + int(self._lattice.index(columns[0])) * _decimal(self.step))
         if self.log:
             value = math.exp(math.log(self.low) * (1.0 - u) + math.log(self.high) * u)
         else:
@@ -106,19 +127,30 @@ class Real(Parameter):
         return min(max(value, self.low), self.high)
 
     def contains(self, value: float) -> bool:
+        if self.step is not None:
+            level = (value - self.low) / self.step
+            return abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
         return self.low <= value <= self.high
+
+
+ON_LATTICE = 1e-8
+"""A value this close to a step, in steps, is one."""
 
 
 @dataclass(frozen=True)
 class Integer(Parameter):
-    """A whole number from `low` to `high`, both included; searched by its logarithm if `log`."""
+    """A whole number from `low` to `high`, both included; searched by its logarithm if `log`.
+
+    With a `step`, only low, low + step, low + 2 step, ... are legal.
+    """
 
     low: int
     high: int
     log: bool = False
+    step: int = 1
 
     def __post_init__(self) -> None:
-        for end in ("low", "high"):
+        for end in ("low", "high", "step"):
             value = _whole(getattr(self, end))
             if value is not None:
                 object.__setattr__(self, end, value)
@@ -134,14 +166,18 @@ class Integer(Parameter):
                 f'parameter "{name}" has log=True but low={self.low}; a logarithmic range must start at 1 or above, '
                 "for example Integer(1, 1000, log=True)."
             )
+        if _whole(self.step) is None or self.step < 1:
+            raise SpaceError(f'parameter "{name}" needs a whole number from 1 on as step; received {self.step!r}.')
+        if self.step > 1 and self.log:
+            raise SpaceError(f'parameter "{name}" has a step and log=True; it can have one of the two.')
 
     @property
     def block(self) -> Block | None:
-        return None if self.low == self.high else self._lattice
+        return None if self._lattice.levels == 1 else self._lattice
 
     @cached_property
     def _lattice(self) -> Lattice:
-        return Lattice(self.high - self.low + 1, self.low if self.log else None)
+        return Lattice((self.high - self.low) // self.step + 1, self.low if self.log else None)
 
     def accept(self, value: Any, name: str) -> int:
         whole = _whole(value)
@@ -152,14 +188,14 @@ class Integer(Parameter):
         return whole
 
     def encode(self, value: int) -> HostArray:
-        return np.atleast_1d(self._lattice.place(float(value - self.low)))
+        return np.atleast_1d(self._lattice.place(float(value - self.low) / self.step))
 
     def decode(self, columns: HostArray) -> int:
         level = int(self._lattice.index(columns[0]))
-        return min(self.low + level, self.high)
+        return min(self.low + level * self.step, self.high)
 
     def contains(self, value: int) -> bool:
-        return self.low <= value <= self.high
+        return self.low <= value <= self.high and (value - self.low) % self.step == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,6 +403,11 @@ def _whole(value: Any) -> int | None:
     if not _is_finite(value) or int(value) != value:
         return None
     return int(value)
+
+
+def _decimal(number: float | None) -> Decimal:
+    """The number as it is written, so that 0.1 is a tenth."""
+    return Decimal(repr(number))
 
 
 def _plain(value: Any) -> Any:

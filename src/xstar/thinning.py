@@ -1,0 +1,40 @@
+"""Fewer data, where there are more than an exact model can take in reasonable time.
+
+Half of those kept cover the space, so that nothing is forgotten that was learned far from the optimum. The other half
+are where values are best. A value's neighbors have a say in that: chosen by single noisy values, the model would be
+shown the lucky ones only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from xstar.numerics.arrays import HostArray
+
+NEIGHBORS = 5
+"""Values that are averaged, a point's own among them."""
+
+
+def thin(X: HostArray, values: HostArray, limit: int) -> HostArray:
+    """The indices, in order, of at most `limit` of the data (n, d), (n,); larger values are better."""
+    if len(X) <= limit:
+        return np.arange(len(X))
+    _, near = cKDTree(X).query(X, k=NEIGHBORS)
+    best_first = np.argsort(-values[near].mean(axis=1), kind="stable")
+    chosen = best_first[: limit - limit // 2]
+    return np.sort(np.concatenate([chosen, cover(X, chosen, limit // 2)]))
+
+
+def cover(X: HostArray, chosen: HostArray, count: int) -> HostArray:
+    """The indices of `count` more points, each as far as possible from those chosen before it."""
+    taken = np.zeros(len(X), dtype=bool)
+    taken[chosen] = True
+    gap = np.full(len(X), np.inf) if len(chosen) == 0 else cKDTree(X[chosen]).query(X)[0]
+    found = []
+    for _ in range(min(count, len(X) - len(chosen))):
+        furthest = int(np.argmax(np.where(taken, -1.0, gap)))
+        found.append(furthest)
+        taken[furthest] = True
+        gap = np.minimum(gap, np.sqrt(np.sum((X - X[furthest]) ** 2, axis=1)))
+    return np.array(found, dtype=np.int64)
