@@ -1,0 +1,1 @@
+"""xstar inside other tools: `xstar.integrations.optuna` is the sampler for Optuna."""

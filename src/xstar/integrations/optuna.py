@@ -1,0 +1,236 @@
+"""A sampler for Optuna: studies in any of its storages, shared by any number of workers.
+
+    study = optuna.create_study(direction="maximize", sampler=XstarSampler(seed=0))
+    study.optimize(objective, n_trials=40)
+    load_optimizer(study).where()
+
+The sampler keeps nothing that is not in the study: a suggestion depends on the seed, on the trials so far and on the
+number of the trial, so that workers come and go, and samplers with the same seed on several machines do not repeat
+each other.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from xstar.errors import SettingsError, SpaceExhausted
+from xstar.integrations import records
+from xstar.methods import Method, find_method
+from xstar.numerics.checks import integer, positive
+from xstar.optimizer import Optimizer
+from xstar.space import Space
+from xstar.trial import Trial, check_sd
+
+_logger = logging.getLogger(__name__)
+
+INDEPENDENT = 5
+"""Marks the random numbers of parameters that are sampled one by one."""
+CLOSE = 0.05
+"""Two points of the unit cube that differ by less in every coordinate are nearly the same experiment."""
+ATTEMPTS = 3
+"""How often a suggestion is made again because another worker was faster with nearly the same one."""
+
+
+class XstarSampler(BaseSampler):
+    """Predictive Entropy Search for Optuna studies with one objective.
+
+    `seed`: a whole number; None draws one.
+    `method`: a name ("pes", "ei", ...) or a `Method`, as for `Optimizer`.
+    `n_startup_trials`: trials that fill the space before the model is asked; by default the number of parameters plus
+    one, from 3 to 10.
+    `independent_sampler`: for parameters outside the common search space (those of the first trial, and conditional
+    ones); by default they are drawn at random, as a function of the seed, the trial's number and their name.
+    `search_space`: all distributions, if they are known beforehand; then already the first trial is part of the design,
+    and suggestions are those of `Optimizer` with the same seed and data. By default it is what all complete trials have
+    in common, with the latest ranges.
+    `noise`: the standard deviation of every value, 0 for a deterministic objective; by default it is learned. The noise
+    of one value may be told by `trial.set_user_attr("xstar:sd", 0.02)`.
+    `stale_after`: seconds after which a running trial is taken for dead and no longer counted on. Where the storage has
+    heartbeats, they decide as well.
+    `use_pruned`: whether the last values of pruned trials teach the model, no better than the median of complete ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        method: str | Method = "pes",
+        n_startup_trials: int | None = None,
+        independent_sampler: BaseSampler | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        noise: float | None = None,
+        stale_after: float | None = 86_400.0,
+        use_pruned: bool = True,
+        warn_independent_sampling: bool = True,
+    ) -> None:
+        find_method(method)
+        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else integer(seed, "seed", 0)
+        self.method = method
+        # One complete trial is needed before there is a model, so that 0 is as good as 1.
+        self.n_startup_trials = (
+            None if n_startup_trials is None else max(1, integer(n_startup_trials, "n_startup_trials", 0))
+        )
+        self.search_space = None if search_space is None else dict(search_space)
+        self.noise = None if noise is None else check_sd(noise, "noise")
+        self.stale_after = None if stale_after is None else positive(stale_after, "stale_after")
+        self.use_pruned = use_pruned
+        self._independent_sampler = independent_sampler
+        self._warn_independent_sampling = warn_independent_sampling
+        self._warned: set[str] = set()
+        self._latest: Optimizer | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_latest")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _latest=None, _lock=threading.Lock())
+
+    def reseed_rng(self) -> None:
+        """Nothing of our own: random numbers depend on the trial's number, which no two workers share."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        _check_single(study)
+        known = self.search_space
+        if known is None:
+            known = records.common_distributions(study._get_trials(deepcopy=False))
+        return {name: distribution for name, distribution in known.items() if not distribution.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        _check_single(study)
+        if not search_space:
+            return {}
+        with self._lock:
+            try:
+                suggestion = self._suggest(study, trial, search_space)
+            except SpaceExhausted as error:
+                _logger.warning("trial %d repeats a point: %s", trial.number, error)
+                return {}
+            if suggestion.diagnostics["why"] is not None:
+                _logger.info(
+                    "trial %d was suggested by %s: %s", trial.number, *map(suggestion.diagnostics.get, ("rung", "why"))
+                )
+            internal = {
+                name: float(distribution.to_internal_repr(suggestion.params[name]))
+                for name, distribution in search_space.items()
+            }
+            how = {key: suggestion.diagnostics[key] for key in ("rung", "why", "bits") if key in suggestion.diagnostics}
+            records.share(study._storage, trial, {"params": internal, **how})
+        return dict(suggestion.params)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        _check_single(study)
+        self._warn_of_independence(study, param_name)
+        if self._independent_sampler is not None:
+            return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        space = records.to_space({param_name: param_distribution})
+        rng = np.random.default_rng([self.seed, INDEPENDENT, trial.number, zlib.crc32(param_name.encode())])
+        row = space.domain.spread(rng.random((1, len(space.domain.blocks))))[0]
+        return space.decode(row)[param_name]
+
+    def _warn_of_independence(self, study: Study, name: str) -> None:
+        """Say once for each parameter that it is not modelled; of the first trial that is only natural."""
+        if not self._warn_independent_sampling or name in self._warned:
+            return
+        if study._get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+            self._warned.add(name)
+            _logger.warning("parameter %r is not part of all complete trials, so it is sampled independently.", name)
+
+    def optimizer(
+        self,
+        study: Study,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        without: FrozenTrial | None = None,
+    ) -> Optimizer:
+        """What the study says, as an `Optimizer` with the sampler's settings; `without` leaves one trial out."""
+        trials = study._get_trials(deepcopy=False)
+        known = search_space or self.search_space or records.common_distributions(trials)
+        if not known:
+            raise SettingsError(
+                f"the study {study.study_name!r} has no complete trial yet, so its parameters are not known; pass "
+                "search_space= to the sampler to name them."
+            )
+        return self._build(study, trials, known, records.to_space(known), without)
+
+    def _build(
+        self,
+        study: Study,
+        trials: Sequence[FrozenTrial],
+        distributions: Mapping[str, BaseDistribution],
+        space: Space,
+        without: FrozenTrial | None,
+    ) -> Optimizer:
+        maximize = study.direction == StudyDirection.MAXIMIZE
+        stale = records.stale_trials(study, trials, self.stale_after)
+        if without is not None:
+            stale.add(without.number)
+        evidence = records.to_trials(
+            trials, distributions, space, maximize=maximize, use_pruned=self.use_pruned, stale=stale
+        )
+        return Optimizer.from_trials(
+            evidence, space, "maximize" if maximize else "minimize", self.method, self.seed,
+            like=self._latest, noise=self.noise, num_initial=self.n_startup_trials,
+        )  # fmt: skip
+
+    def _suggest(self, study: Study, trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> Trial:
+        """The suggestion; made again if another worker has meanwhile taken nearly the same point."""
+        space = records.to_space(distributions)
+        for _ in range(ATTEMPTS):
+            optimizer = self._build(study, study._get_trials(deepcopy=False), distributions, space, trial)
+            suggestion = optimizer.propose(trial.number)
+            self._latest = optimizer
+            running = study._get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+            if not _is_taken(suggestion, optimizer, records.pending(running, distributions, space)):
+                break
+        return suggestion
+
+
+def _is_taken(suggestion: Trial, optimizer: Optimizer, pending: Sequence[Trial]) -> bool:
+    """Whether a point close to the suggestion has become pending that was not when it was made."""
+    before = {trial.number for trial in optimizer.trials}
+    row = optimizer.space.encode(suggestion.params)
+    return any(
+        bool(np.all(np.abs(optimizer.space.encode(trial.params) - row) < CLOSE))
+        for trial in pending
+        if trial.number not in before and trial.number != suggestion.number
+    )
+
+
+def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimizer:
+    """What a study says, as an `Optimizer`: recommend, where, explain, pictures, a report.
+
+    Its settings are those of the study's own sampler if that is an `XstarSampler`, or of the one given. It is a copy:
+    what is asked of it or told to it does not reach the study.
+    """
+    _check_single(study)
+    own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler(seed=0)
+    return (sampler or own).optimizer(study)
+
+
+def _check_single(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise ValueError("xstar optimizes one objective; this study has several. Use another sampler for it.")

@@ -1,0 +1,202 @@
+"""Optuna's records as xstar's: distributions become parameters, trials become evidence.
+
+    COMPLETE   its value; a failure if the value is not finite or a constraint is violated
+    PRUNED     its last reported value, but nothing better than the median of the complete ones: a trial is pruned
+               because it was going badly, and early values say little else
+    FAIL       a failure, unless the trial was withdrawn or another trial has retried it
+    RUNNING    pending, as soon as its parameters are known, unless it is stale
+    WAITING    pending, if all its parameters are enqueued
+
+Trials that lack a parameter, or have a value for it that the parameter cannot hold, say nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.storages import BaseStorage
+from optuna.storages._heartbeat import is_heartbeat_enabled
+from optuna.trial import FrozenTrial, TrialState
+
+from xstar.errors import SpaceError
+from xstar.space import Categorical, Integer, Parameter, Real, Space
+from xstar.trial import Trial
+
+SHARED = "xstar:suggested"
+"""System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
+PIECE = 1000
+"""Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
+SD, REASON, WITHDRAWN = "xstar:sd", "xstar:reason", "xstar:withdrawn"
+"""User attributes of a trial: the noise of its value; why it failed; why it does not count."""
+
+
+def to_parameter(distribution: BaseDistribution) -> Parameter:
+    """The parameter of a distribution."""
+    if isinstance(distribution, FloatDistribution):
+        return Real(distribution.low, distribution.high, distribution.log, distribution.step)
+    if isinstance(distribution, IntDistribution):
+        return Integer(
+            distribution.low, distribution.high, distribution.log, 1 if distribution.log else distribution.step
+        )
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(distribution.choices)
+    raise SpaceError(f"{type(distribution).__name__} is not a distribution that xstar knows.")
+
+
+def to_distribution(parameter: Parameter) -> BaseDistribution:
+    """The distribution of a parameter."""
+    if isinstance(parameter, Real):
+        return FloatDistribution(parameter.low, parameter.high, parameter.log, parameter.step)
+    if isinstance(parameter, Integer):
+        return IntDistribution(parameter.low, parameter.high, parameter.log, parameter.step)
+    if isinstance(parameter, Categorical):
+        return CategoricalDistribution(parameter.choices)
+    raise SpaceError(f"{type(parameter).__name__} has no distribution in Optuna.")
+
+
+def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
+    """The space of some distributions."""
+    return Space({name: to_parameter(distribution) for name, distribution in distributions.items()})
+
+
+def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """What all finished trials have: the latest distribution of each parameter, so that ranges may change.
+
+    Complete trials decide; if there are none, failed ones do.
+    """
+    for state in (TrialState.COMPLETE, TrialState.FAIL):
+        known = [trial.distributions for trial in trials if trial.state == state and trial.distributions]
+        if known:
+            names = set(known[0]).intersection(*known[1:])
+            latest: dict[str, BaseDistribution] = {}
+            for trial in trials:
+                latest.update((name, found) for name, found in trial.distributions.items() if name in names)
+            return {name: latest[name] for name in sorted(names)}
+    return {}
+
+
+def share(storage: BaseStorage, trial: FrozenTrial, suggested: Mapping[str, Any]) -> None:
+    """Let other workers see at once what was suggested: `trial.params` fills only as the objective asks for them."""
+    text = json.dumps(suggested)
+    for start in range(0, len(text), PIECE):
+        storage.set_trial_system_attr(trial._trial_id, f"{SHARED}:{start // PIECE}", text[start : start + PIECE])
+
+
+def shared(trial: FrozenTrial) -> dict[str, Any]:
+    """What a sampler has shared about a trial; nothing, if a piece is still missing."""
+    pieces: list[str] = []
+    while (piece := trial.system_attrs.get(f"{SHARED}:{len(pieces)}")) is not None:
+        pieces.append(piece)
+    try:
+        return dict(json.loads("".join(pieces))) if pieces else {}
+    except ValueError:
+        return {}
+
+
+def known_params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """The parameters of a trial as far as they are known: suggested, enqueued, or used already."""
+    suggested = shared(trial).get("params", {})
+    known = {
+        name: distribution.to_external_repr(suggested[name])
+        for name, distribution in distributions.items()
+        if name in suggested
+    }
+    return {**known, **trial.system_attrs.get("fixed_params", {}), **_params(trial, distributions)}
+
+
+def _params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Choices by their place, because what comes from a database may not equal itself (NaN does not)."""
+    found = {}
+    for name, value in trial.params.items():
+        wanted, own = distributions.get(name), trial.distributions[name]
+        by_place = isinstance(wanted, CategoricalDistribution) and isinstance(own, CategoricalDistribution)
+        found[name] = wanted.to_external_repr(own.to_internal_repr(value)) if by_place and wanted else value
+    return found
+
+
+def to_trials(
+    trials: Sequence[FrozenTrial],
+    distributions: Mapping[str, BaseDistribution],
+    space: Space,
+    *,
+    maximize: bool,
+    use_pruned: bool = True,
+    stale: Iterable[int] = (),
+) -> list[Trial]:
+    """The evidence of trials, by their numbers; `stale` are numbers of running trials that no longer count."""
+    dead = set(stale)
+    retried = {trial.system_attrs["failed_trial"] for trial in trials if "failed_trial" in trial.system_attrs}
+    retried.update(number for trial in trials for number in trial.system_attrs.get("retry_history", ()))
+    median = _median(trials)
+    found = []
+    for trial in trials:
+        if trial.number in dead or trial.number in retried or WITHDRAWN in trial.user_attrs:
+            continue
+        state, value, reason = _outcome(trial, median if use_pruned else None, maximize)
+        if state is None:
+            continue
+        done = trial.state.is_finished()
+        params = _params(trial, distributions) if done else known_params(trial, distributions)
+        try:
+            accepted = space.accept({name: params[name] for name in space.parameters})
+        except (KeyError, SpaceError):
+            continue
+        diagnostics = {key: item for key, item in shared(trial).items() if key != "params"}
+        sd = trial.user_attrs.get(SD) if state == "done" else None
+        found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))  # type: ignore[arg-type]
+    return found
+
+
+def pending(trials: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution], space: Space) -> list[Trial]:
+    """The running trials among some whose parameters are known."""
+    running = [trial for trial in trials if trial.state == TrialState.RUNNING]
+    return to_trials(running, distributions, space, maximize=True)
+
+
+def _outcome(trial: FrozenTrial, median: float | None, maximize: bool) -> tuple[str | None, float | None, str | None]:
+    """State, value and reason in xstar's words; no state if the trial says nothing."""
+    if trial.state in (TrialState.RUNNING, TrialState.WAITING):
+        return "pending", None, None
+    if trial.state == TrialState.FAIL:
+        return "failed", None, str(trial.user_attrs.get(REASON, "failed"))
+    value = trial.value
+    if trial.state == TrialState.PRUNED:
+        last = trial.last_step
+        value = None if last is None else trial.intermediate_values[last]
+        if median is None or value is None or math.isnan(value):
+            return None, None, None
+        value = min(value, median) if maximize else max(value, median)
+    if value is None or not math.isfinite(value):
+        return "failed", None, f"value was {value!r}"
+    if any(violation > 0.0 for violation in trial.constraints.values()):
+        return "failed", None, "a constraint is violated"
+    return "done", value, None
+
+
+def _median(trials: Sequence[FrozenTrial]) -> float | None:
+    values = [trial.value for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
+    finite = [value for value in values if math.isfinite(value)]
+    return statistics.median(finite) if finite else None
+
+
+def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float | None) -> set[int]:
+    """Numbers of running trials that nobody works on any more, by their age in seconds or their heartbeat."""
+    running = [trial for trial in trials if trial.state == TrialState.RUNNING]
+    if not running:
+        return set()
+    found = set()
+    if age is not None:
+        limit = datetime.now() - timedelta(seconds=age)
+        found = {trial.number for trial in running if trial.datetime_start and trial.datetime_start < limit}
+    storage: Any = study._storage
+    if is_heartbeat_enabled(storage):
+        silent = set(storage._get_stale_trial_ids(study._study_id))
+        found.update(trial.number for trial in running if trial._trial_id in silent)
+    return found
