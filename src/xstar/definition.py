@@ -82,7 +82,7 @@ class Definition:
     @classmethod
     def parse(cls, table: Mapping[str, Any], name: str = "study") -> Definition:
         """The definition in a table of a TOML file."""
-        _check_keys(table, KEYS, "the study")
+        check_keys(table, KEYS, "the study")
         direction = table.get("direction")
         if direction not in ("maximize", "minimize"):
             raise SettingsError(f'direction must be "maximize" or "minimize"; received {direction!r}.')
@@ -136,9 +136,9 @@ def _parameter(name: str, described: Any) -> Parameter:
             f'parameter "{name}" must be a list of choices or a table such as {{ low = 0.0, high = 1.0 }}; received '
             f"{described!r}."
         )
-    _check_keys(described, PARAMETER_KEYS, f'parameter "{name}"')
+    check_keys(described, PARAMETER_KEYS, f'parameter "{name}"')
     if "choices" in described:
-        _check_keys(described, ("choices", "unit"), f'parameter "{name}", which has choices,')
+        check_keys(described, ("choices", "unit"), f'parameter "{name}", which has choices,')
         return Categorical(described["choices"])
     for end in ("low", "high"):
         if end not in described:
@@ -153,7 +153,8 @@ def _parameter(name: str, described: Any) -> Parameter:
     return Integer(**settings) if kind == "integer" else Real(**settings)
 
 
-def _check_keys(table: Mapping[str, Any], known: Iterable[str], whose: str) -> None:
+def check_keys(table: Mapping[str, Any], known: Iterable[str], whose: str) -> None:
+    """Complain about settings that there are not, with what may have been meant."""
     for key in table:
         if key not in known:
             meant = difflib.get_close_matches(key, list(known), n=1)

@@ -27,7 +27,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from xstar.errors import SpaceError
 from xstar.space import Categorical, Integer, Parameter, Real, Space
-from xstar.trial import Trial
+from xstar.trial import State, Trial
 
 SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
@@ -150,7 +150,7 @@ def to_trials(
             continue
         diagnostics = {key: item for key, item in shared(trial).items() if key != "params"}
         sd = trial.user_attrs.get(SD) if state == "done" else None
-        found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))  # type: ignore[arg-type]
+        found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))
     return found
 
 
@@ -160,7 +160,7 @@ def pending(trials: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistr
     return to_trials(running, distributions, space, maximize=True)
 
 
-def _outcome(trial: FrozenTrial, median: float | None, maximize: bool) -> tuple[str | None, float | None, str | None]:
+def _outcome(trial: FrozenTrial, median: float | None, maximize: bool) -> tuple[State | None, float | None, str | None]:
     """State, value and reason in xstar's words; no state if the trial says nothing."""
     if trial.state in (TrialState.RUNNING, TrialState.WAITING):
         return "pending", None, None

@@ -1,0 +1,45 @@
+"""What a command says: answers on standard output, as text or JSON; everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+class Console:
+    """Where answers and remarks go."""
+
+    def __init__(self, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+
+    def answer(self, text: str, data: Any) -> None:
+        """The answer of a command, in words or as JSON."""
+        shown = json.dumps(_plain(data), ensure_ascii=False, indent=1) if self.as_json else text
+        sys.stdout.write(shown + "\n")
+        sys.stdout.flush()
+
+    def remark(self, text: str) -> None:
+        """What goes on meanwhile."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+
+    def complain(self, text: str) -> None:
+        """What went wrong, in one line."""
+        sys.stderr.write(f"xstar: {' '.join(text.split())}\n")
+        sys.stderr.flush()
+
+
+def _plain(data: Any) -> Any:
+    """What JSON can hold: numbers that are not finite become null, keys become strings."""
+    if isinstance(data, Mapping):
+        return {str(key): _plain(item) for key, item in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(item) for item in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data if data is None or isinstance(data, str | int | float | bool) else repr(data)

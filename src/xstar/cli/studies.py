@@ -1,0 +1,263 @@
+"""Where a study is, and opening it.
+
+    study.toml         a definition; the study is in its storage, or in study.db beside it
+    study.db           an SQLite file
+    study.log          a journal file
+    dialect://...      any other database that Optuna can use
+
+A study keeps its definition, so that it can be opened by its storage alone.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+import sqlalchemy.exc
+from optuna.distributions import BaseDistribution, check_distribution_compatibility
+from optuna.storages import (
+    BaseStorage,
+    JournalStorage,
+    RDBStorage,
+    RetryHeartbeatStaleTrialCallback,
+)
+from optuna.storages.journal import JournalFileBackend
+from optuna.study import StudyDirection
+from sqlalchemy.engine import make_url
+
+from xstar.definition import Definition
+from xstar.errors import FileError, SettingsError, XstarError
+from xstar.integrations import records
+from xstar.integrations.optuna import XstarSampler
+from xstar.optimizer import Optimizer
+
+DEFINITION = "xstar:definition"
+"""The user attribute of a study that holds its definition."""
+PRIVATE = ("storage", "run")
+"""What is not kept in the study: passwords may be in it."""
+PATIENCE = 60
+"""Seconds to wait for another process to leave a SQLite file, or for a database to answer."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A study, with what is known about it."""
+
+    study: optuna.Study
+    definition: Definition | None
+    sampler: XstarSampler
+    address: str
+    """Where it is, without passwords."""
+    folder: Path
+    """Where its files go."""
+
+    @property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """What varies: as defined, or what all complete trials have."""
+        known = self.sampler.search_space or records.common_distributions(self.study.get_trials(deepcopy=False))
+        if not known:
+            raise SettingsError(
+                f"the study {self.study.study_name!r} has no complete trial and no definition, so its parameters are "
+                "not known; use a definition, a TOML file with [parameters]."
+            )
+        return known
+
+    def optimizer(self) -> Optimizer:
+        """What the study says."""
+        return self.sampler.optimizer(self.study, self.distributions)
+
+
+def open_study(
+    reference: str, name: str | None = None, *, create: bool = False, heartbeat: int | None = None
+) -> Opened:
+    """The study that is meant; made if it is not there and `create`. Otherwise nothing is written anywhere."""
+    definition: Definition | None = None
+    folder = Path()
+    if reference.endswith(".toml"):
+        path = Path(reference)
+        definition = Definition.read(path)
+        folder = path.parent
+        location = _beside(definition.storage, folder) if definition.storage else str(folder / f"{path.stem}.db")
+        name = name or definition.name
+    else:
+        location = reference
+    url = _to_url(location)
+    address = make_url(url).render_as_string(hide_password=True) if "://" in url else url
+    path_of_file = _file_of(url)
+    if path_of_file is not None:
+        if reference == location:
+            folder = path_of_file.parent
+        _check_file(path_of_file, create and definition is not None, is_database="://" in url)
+    with _complaints(address):
+        storage = _open_storage(url, heartbeat)
+        study = _find_study(storage, name, definition if create else None, address)
+        return Opened(study, *_settle(study, definition, create), address, folder)
+
+
+def _beside(storage: str, folder: Path) -> str:
+    """Relative file names of a definition are meant relative to it."""
+    found = re.fullmatch(r"sqlite:///(?!/)(.+)", storage)
+    if found and found[1] != ":memory:":
+        return str(folder / found[1])
+    return storage if "://" in storage else str(folder / storage)
+
+
+def _to_url(location: str) -> str:
+    """A URL for SQLAlchemy, or the path of a journal."""
+    if "://" not in location:
+        return location if location.endswith(".log") else f"sqlite:///{location}"
+    try:
+        url = make_url(location)
+    except sqlalchemy.exc.ArgumentError as error:
+        raise SettingsError(f"{location!r} is not the URL of a database.") from error
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return url.render_as_string(hide_password=False)
+
+
+def _file_of(url: str) -> Path | None:
+    if "://" not in url:
+        return Path(url)
+    parsed = make_url(url)
+    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
+
+
+def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
+    """A file that is not a study must stay as it is."""
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        if not may_create:
+            raise FileError(f"there is no study {str(path)!r} yet; xstar run or xstar ask on its definition makes it.")
+        if not path.parent.is_dir():
+            raise FileError(f"there is no folder {str(path.parent)!r} for the study.")
+        return
+    if not path.is_file():
+        raise FileError(f"{str(path)!r} is not a file.")
+    if not is_database:
+        with path.open("rb") as file:
+            if file.read(1) != b"{":
+                raise FileError(f"{str(path)!r} is not a journal of Optuna.")
+        return
+    try:
+        with closing(sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error as error:
+        raise FileError(f"{str(path)!r} cannot be opened as a study: {error}.") from error
+    if tables and "studies" not in tables:
+        raise FileError(f"{str(path)!r} is an SQLite file without Optuna studies.")
+
+
+def _open_storage(url: str, heartbeat: int | None) -> BaseStorage:
+    if "://" not in url:
+        return JournalStorage(JournalFileBackend(url))
+    backend = make_url(url).get_backend_name()
+    timeout = {"sqlite": "timeout", "postgresql": "connect_timeout", "mysql": "connect_timeout"}.get(backend)
+    engine: dict[str, Any] = {"connect_args": {timeout: PATIENCE if backend == "sqlite" else 10} if timeout else {}}
+    if backend != "sqlite":
+        engine["pool_pre_ping"] = True  # a connection that a firewall has dropped is made anew
+    again = None if heartbeat is None else RetryHeartbeatStaleTrialCallback(MOST_RETRIES)
+    return optuna.storages.get_storage(
+        RDBStorage(url, engine, heartbeat_interval=heartbeat, heartbeat_stale_trial_callback=again)
+    )
+
+
+MOST_RETRIES = 2
+"""How often a trial is begun again whose worker has died."""
+
+
+def _find_study(storage: BaseStorage, name: str | None, create: Definition | None, address: str) -> optuna.Study:
+    names = [found.study_name for found in optuna.get_all_study_summaries(storage, include_best_trial=False)]
+    if name is None:
+        if len(names) != 1:
+            which = f"has the studies {', '.join(map(repr, names))}; name one with --study" if names else "has no study"
+            raise SettingsError(f"{address} {which}.")
+        name = names[0]
+    if name not in names:
+        if create is None:
+            raise SettingsError(f"{address} has no study {name!r}" + (f"; it has {names}." if names else "."))
+        direction = StudyDirection[create.direction.upper()]
+        return optuna.create_study(storage=storage, study_name=name, direction=direction, load_if_exists=True)
+    return optuna.load_study(study_name=name, storage=storage)
+
+
+def _settle(study: optuna.Study, given: Definition | None, write: bool) -> tuple[Definition | None, XstarSampler]:
+    """The definition that holds, kept in the study if it is new; and the sampler that it asks for."""
+    if len(study.directions) > 1:
+        raise SettingsError(f"the study {study.study_name!r} has several objectives; xstar optimizes one.")
+    direction = study.direction.name.lower()
+    kept = study.user_attrs.get(DEFINITION)
+    stored = None if kept is None else Definition.parse(kept, study.study_name)
+    if given is None:
+        definition = stored
+    else:
+        definition = given
+        if given.direction != direction:
+            raise SettingsError(
+                f"the study {study.study_name!r} is there already, to {direction}; its definition says "
+                f"{given.direction}. Give the definition another name."
+            )
+        if stored is not None:
+            _check_compatible(stored, given)
+        table = {key: value for key, value in (given.table or {}).items() if key not in PRIVATE}
+        if write and table != kept:
+            study.set_user_attr(DEFINITION, table)
+    sampler = _sampler(definition)
+    study.sampler = sampler
+    return definition, sampler
+
+
+def _check_compatible(old: Definition, new: Definition) -> None:
+    for name, parameter in new.space.parameters.items():
+        before = old.space.parameters.get(name)
+        if before is None:
+            continue
+        try:
+            check_distribution_compatibility(records.to_distribution(before), records.to_distribution(parameter))
+        except ValueError as error:
+            raise SettingsError(
+                f'parameter "{name}" was {before!r} when the study began and is {parameter!r} now; ranges may change, '
+                "but neither the kind of a parameter nor its choices. Give the definition another name."
+            ) from error
+
+
+def _sampler(definition: Definition | None) -> XstarSampler:
+    if definition is None:
+        return XstarSampler(seed=0, stale_after=None, warn_independent_sampling=False)
+    parameters: Mapping[str, Any] = definition.space.parameters
+    return XstarSampler(
+        seed=definition.seed, method=definition.method, n_startup_trials=definition.initial, noise=definition.noise,
+        search_space={name: records.to_distribution(parameter) for name, parameter in parameters.items()},
+        stale_after=definition.stale_after, warn_independent_sampling=False,
+    )  # fmt: skip
+
+
+@contextmanager
+def _complaints(address: str) -> Iterator[None]:
+    """Whatever a database may raise while it is opened, as one sentence."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            yield
+    except XstarError:
+        raise
+    except ImportError as error:
+        raise SettingsError(
+            f"{address} needs a driver that is not installed ({error}); for PostgreSQL: pip install "
+            "'xstar[postgresql]'."
+        ) from error
+    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError) as error:
+        raise FileError(f"the storage {address} cannot be opened: {brief(error)}") from error
+
+
+def brief(error: BaseException) -> str:
+    """The first line of what an exception says: that of its cause, where Optuna or SQLAlchemy have wrapped it."""
+    cause = getattr(error, "orig", None) or error.__cause__
+    text = str(getattr(cause, "orig", None) or cause or error).strip() or type(error).__name__
+    first = text.splitlines()[0].strip()
+    return first if first.endswith(".") else f"{first}."
