@@ -10,6 +10,11 @@ from xstar.errors import FileError
 
 
 def write_text(path: Path, text: str) -> None:
+    """Replace a file's content by a text, in UTF-8."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file's content atomically, and make sure that it is on the disk."""
     # Through a link to what it points at.
     path = Path(os.path.realpath(path))
@@ -17,8 +22,8 @@ def write_text(path: Path, text: str) -> None:
         raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into.")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())

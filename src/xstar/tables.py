@@ -73,17 +73,25 @@ def _result(row: Mapping[str, Any], space: Space, value: str, sd: str) -> Row:
     for name, parameter in space.parameters.items():
         if name not in row and parameter.block is not None:
             raise DataError(f'there is no column "{name}".')
-        params[name] = _cell(row[name], parameter, name) if name in row else parameter.decode(np.zeros(1))
-    given, noise = row[value], row.get(sd)
+        params[name] = read_cell(row[name], parameter, name) if name in row else parameter.decode(np.zeros(1))
+    return Row(space.accept(params), *read_outcome(row[value], row.get(sd), value, sd))
+
+
+def read_outcome(given: Any, noise: Any, value: str, sd: str) -> tuple[float | None, float | None, str]:
+    """The value (None for a failure), its standard deviation if there is one, and why it failed if it did.
+
+    `value` and `sd` are the names of the columns that the two cells are from.
+    """
     if isinstance(noise, str):
         noise = _number(noise, sd) if noise.strip() else None
     noise = None if noise is None or _missing(noise) else check_sd(noise, sd)
     failed = isinstance(given, str) and given.strip().lower() in FAILURES
     number = None if failed else check_value(_number(given, value) if isinstance(given, str) else given)
-    return Row(space.accept(params), number, noise, f"value was {str(given).strip()}")
+    return number, noise, f"value was {str(given).strip()}"
 
 
-def _cell(cell: Any, parameter: Parameter, name: str) -> Any:
+def read_cell(cell: Any, parameter: Parameter, name: str) -> Any:
+    """What a cell says about a parameter."""
     if not isinstance(cell, str):
         # A column of whole numbers with a gap comes from pandas as floats.
         whole = isinstance(parameter, Categorical) and parameter.index(cell) is None and isinstance(cell, float)
@@ -92,14 +100,25 @@ def _cell(cell: Any, parameter: Parameter, name: str) -> Any:
         if cell in parameter.choices:
             return cell
         named = [choice for choice in parameter.choices if str(choice) == cell.strip()]
-        if not named:
+        alike = named[:1] or [choice for choice in parameter.choices if _alike(choice, cell.strip())]
+        if len(alike) != 1:
             raise DataError(f'column "{name}" is one of {list(parameter.choices)!r}; received {cell!r}.')
-        return named[0]
+        return alike[0]
     number = _number(cell, name)
     if isinstance(parameter, Integer) and number == int(number):
         # Text of a whole number, so that those beyond 2^53 stay exact.
         return int(cell) if cell.strip().lstrip("+-").isdigit() else int(number)
     return number
+
+
+def _alike(choice: Any, text: str) -> bool:
+    """Whether a spreadsheet may have made this text of a choice: TRUE of True, 1 of 1.0."""
+    if str(choice).lower() == text.lower():
+        return True
+    try:
+        return isinstance(choice, int | float) and not isinstance(choice, bool) and choice == _number(text, "")
+    except DataError:
+        return False
 
 
 def _number(cell: str, name: str) -> float:
@@ -130,12 +149,12 @@ def _read_csv(path: Path) -> list[dict[str, Any]]:
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     decimal_comma = separator == ";"
     return [
-        {name.strip(): _with_point(cell) if decimal_comma else cell for name, cell in row.items() if name is not None}
+        {name.strip(): with_point(cell) if decimal_comma else cell for name, cell in row.items() if name is not None}
         for row in rows
     ]
 
 
-def _with_point(cell: Any) -> Any:
+def with_point(cell: Any) -> Any:
     """Where semicolons separate, commas are decimal points: 12,5 becomes 12.5."""
     return (
         cell.replace(",", ".")

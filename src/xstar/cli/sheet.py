@@ -1,0 +1,190 @@
+"""A study that lives in a spreadsheet: rows without a result are experiments to run.
+
+    temperature [°C],hours,yield [%],operator
+    80,10,71.9,Ada
+    95.25,3,failed,Ada
+    62.5,14,,
+
+People fill in results and run the command again; rows to run are added until there is a batch of them. The table is
+all that there is: the number of a trial is its place among the rows that are not blank, so that the same table gives
+the same suggestions. What people wrote is kept byte for byte; rows are added below the last one that is not blank.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xstar.cli.columns import Columns, find_columns, header_of, names_of
+from xstar.cli.csv_text import CsvText, decode, parse
+from xstar.definition import Definition
+from xstar.errors import DataError, FileError, SpaceExhausted, XstarError
+from xstar.files import write_bytes
+from xstar.numerics.checks import integer
+from xstar.optimizer import Optimizer
+from xstar.space import Categorical, Parameter, Real
+from xstar.trial import Trial
+
+DIGITS = 6
+"""Significant digits of a suggestion, if they do."""
+BLUR = 1e-3
+"""They do if rounding moves it by no more than this share of its range."""
+
+
+class Progress(NamedTuple):
+    """What a step found and did."""
+
+    added: list[dict[str, Any]]
+    """The parameters of the new rows."""
+    open: int
+    """How many rows have no result now."""
+    done: int
+    failed: int
+    optimizer: Optimizer
+    """It was told the whole table; open rows are its pending trials."""
+    created: bool
+    """Whether there was no file, or an empty one."""
+    backup: Path | None
+    """Where the old content is, if there is a new one."""
+    exhausted: bool
+    """Whether the space had too few points left for a batch."""
+
+
+def step(path: Path, definition: Definition, batch: int) -> Progress:
+    """Read the results in a file and add suggestions until `batch` rows are open; without a file, make one.
+
+    If anything is wrong, the file stays as it is.
+    """
+    integer(batch, "batch", 1)
+    path = Path(path)
+    before = _read(path)
+    with _named(path):
+        content = before if before is not None and decode(before)[0].strip() else None
+        text = parse(_start(definition) if content is None else content, names_of(definition))
+        columns = find_columns(text, definition)
+        columns.check_choices()
+        told = list(_trials(text, columns))
+    optimizer, asked, exhausted = _ask(definition, told, batch - sum(trial.state == "pending" for trial in told))
+    backup = path.with_name(f"{path.name}.bak") if asked and content is not None else None
+    if asked:
+        with _named(path):
+            after = text.with_rows(columns.row(trial.params) for trial in asked)
+        _write(path, before, after, backup)
+    states = [trial.state for trial in optimizer.trials]
+    return Progress(
+        added=[dict(trial.params) for trial in asked],
+        open=states.count("pending"),
+        done=states.count("done"),
+        failed=states.count("failed"),
+        optimizer=optimizer,
+        created=content is None,
+        backup=backup,
+        exhausted=exhausted,
+    )
+
+
+def _start(definition: Definition) -> bytes:
+    """A table without rows. With letters beyond ASCII it has a mark, without which Excel would show others."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(header_of(definition))
+    parameters = definition.space.parameters.values()
+    choices = [str(parameter.choices) for parameter in parameters if isinstance(parameter, Categorical)]
+    plain = "".join([text.getvalue(), *choices]).isascii()
+    return text.getvalue().encode("utf-8" if plain else "utf-8-sig")
+
+
+def _trials(text: CsvText, columns: Columns) -> Iterator[Trial]:
+    """The rows that are not blank, numbered from 0."""
+    number = 0
+    for record in text.records:
+        try:
+            trial = columns.trial(record.cells, number)
+        except XstarError as error:
+            raise DataError(f"row {record.row}: {error}") from error
+        if trial is not None:
+            yield trial
+            number += 1
+
+
+def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimizer, list[Trial], bool]:
+    """Suggestions, the optimizer that made them, and whether it had no more.
+
+    Each counts on those before it as they will stand in the table, so that it does not matter whether a batch is
+    asked for at once or row by row.
+    """
+
+    def optimizer_of(trials: list[Trial], like: Optimizer | None) -> Optimizer:
+        return Optimizer.from_trials(
+            trials, definition.space, definition.direction, definition.method, definition.seed,
+            noise=definition.noise, num_initial=definition.initial, like=like,
+        )  # fmt: skip
+
+    optimizer = optimizer_of(told, None)
+    asked: list[Trial] = []
+    for _ in range(count):
+        try:
+            trial = optimizer.ask()
+        except SpaceExhausted:
+            return optimizer, asked, True
+        parameters = definition.space.parameters
+        params = {name: rounded(value, parameters[name]) for name, value in trial.params.items()}
+        asked.append(replace(trial, params=params))
+        optimizer = optimizer_of([*told, *asked], optimizer)
+    return optimizer, asked, False
+
+
+def rounded(value: Any, parameter: Parameter) -> Any:
+    """A suggested value with as few digits as do; whole numbers, steps and choices stay as they are."""
+    if not isinstance(parameter, Real) or parameter.step is not None:
+        return value
+    for digits in range(DIGITS, 17):
+        short = float(f"{value:.{digits}g}")
+        if parameter.contains(short) and abs(short - value) <= BLUR * (parameter.high - parameter.low):
+            return short
+    return value
+
+
+def _read(path: Path) -> bytes | None:
+    """The content of a file; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _write(path: Path, before: bytes | None, after: bytes, backup: Path | None) -> None:
+    """Replace the content of a file, unless it is another by now than it was before."""
+    try:
+        _check_unchanged(path, before)
+        if backup is not None and before is not None:
+            write_bytes(backup, before)
+            shutil.copymode(path, backup)
+        _check_unchanged(path, before)
+        write_bytes(path, after)
+    except OSError as error:
+        raise FileError(
+            f"{str(path)!r} cannot be written: {error.strerror or error}; if it is open in another program, close it "
+            "there and run again."
+        ) from error
+
+
+def _check_unchanged(path: Path, before: bytes | None) -> None:
+    if _read(path) != before:
+        raise FileError(f"{str(path)!r} changed while suggestions were computed; run again.")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors say which file they are about."""
+    try:
+        yield
+    except XstarError as error:
+        raise type(error)(f"{str(path)!r}: {error}") from error
