@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted
+from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted, Trial
 from xstar.acquisition import PES, LogEI
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
 from xstar.gp import MAP, Fixed, Hyperparameters, Matern52
@@ -738,3 +738,133 @@ def test_a_large_category_is_affordable():
     tracemalloc.stop()
     assert trial.diagnostics["rung"] == "pes"
     assert peak < 200e6
+
+
+# Trials from elsewhere, numbers of their own
+
+
+def told_elsewhere(numbers=(3, 7, 8, 20)):
+    return [Trial(number, {"x0": x}, "done", bump(x)) for number, x in zip(numbers, (0.1, 0.4, 0.7, 0.9), strict=True)]
+
+
+@BOTH
+def test_trials_from_elsewhere_keep_their_numbers_and_teach_the_same(method):
+    opt = Optimizer.from_trials(reversed(told_elsewhere()), LINE, method=method)
+    assert [trial.number for trial in opt.trials] == [3, 7, 8, 20]
+    here = Optimizer(LINE, method=method)
+    for trial in told_elsewhere():
+        here.tell(trial.params, trial.value)
+    assert opt.recommend() == here.recommend()
+    # The suggestion depends on the number alone.
+    assert opt.propose(4).params == here.ask().params
+    assert opt.ask().number == 21
+    assert opt.tell([0.2], 0.5).number == 22
+
+
+def test_proposing_records_nothing_and_repeats_itself():
+    opt = Optimizer.from_trials(told_elsewhere(), LINE, method=QUICK)
+    first, again, other = opt.propose(30), opt.propose(30), opt.propose(31)
+    assert first.params == again.params
+    assert (first.number, other.number) == (30, 31)
+    assert len(opt.trials) == 4
+
+
+def test_a_model_is_used_again_only_for_the_same_results_and_settings(monkeypatch):
+    import xstar.optimizer as module
+
+    fitted = []
+    honest = module.fit
+    monkeypatch.setattr(module, "fit", lambda *args: fitted.append(1) or honest(*args))
+    first = Optimizer.from_trials(told_elsewhere(), LINE, method=QUICK)
+    expected = first.propose(50).params
+    for trials, settings, fits in [
+        (told_elsewhere((0, 1, 2, 3)), {}, 0),
+        ([*told_elsewhere(), Trial(40, {"x0": 0.5})], {}, 0),
+        (told_elsewhere()[:3], {}, 1),
+        ([*told_elsewhere(), Trial(40, {"x0": 0.5}, "failed")], {}, 1),
+        (told_elsewhere(), {"seed": 1}, 1),
+        (told_elsewhere(), {"noise": 0.1}, 1),
+        (told_elsewhere(), {"direction": "minimize"}, 1),
+    ]:
+        fitted.clear()
+        later = Optimizer.from_trials(trials, LINE, method=QUICK, like=first, **settings)
+        proposed = later.propose(50).params
+        assert len(fitted) == fits
+        if len(trials) == 4 and not settings:
+            assert proposed == expected
+    pending = Optimizer.from_trials([*told_elsewhere(), Trial(40, expected)], LINE, method=QUICK, like=first)
+    assert pending.propose(50).params != expected
+
+
+def test_two_trials_with_one_number_are_refused():
+    with pytest.raises(TrialError, match="two trials with the number 3"):
+        Optimizer.from_trials(told_elsewhere((3, 3, 4, 5)), LINE)
+
+
+def test_numbers_survive_a_file(tmp_path):
+    opt = Optimizer.from_trials(told_elsewhere(), LINE, method="logei")
+    opt.save(tmp_path / "study.json")
+    loaded = Optimizer.load(tmp_path / "study.json")
+    assert loaded.trials == opt.trials
+    assert loaded.ask().params == opt.ask().params
+
+
+# Fixed parameters
+
+
+def started(method, noise=None):
+    opt = Optimizer(SMALL, method=method, noise=noise)
+    for _ in range(7):
+        trial = opt.ask()
+        opt.tell(trial, bump(trial.params["x"]) - 0.1 * abs(trial.params["k"] - 4) + 0.3 * (trial.params["c"] == "w"))
+    return opt
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "fixed",
+    [{"c": "v"}, {"k": 2}, {"x": 0.25}, {"x": 0.25, "c": "u"}, {"x": 0.1, "k": 6, "c": "w"}, {"x": 1.7}],
+    ids=str,
+)
+def test_fixed_parameters_are_held_and_the_others_chosen(method, fixed):
+    opt = started(method)
+    trial = opt.ask(fixed=fixed)
+    assert {name: trial.params[name] for name in fixed} == fixed
+    assert opt.space.contains({**trial.params, "x": min(trial.params["x"], 1.0)})
+    assert trial.diagnostics["rung"] in ("logei", "pes")
+
+
+def test_with_one_parameter_fixed_the_others_are_the_best_there(monkeypatch):
+    """By scores on a grid: the choice is the best point of the slice, not that of the space with a value put in."""
+    opt = started(QUICK)
+    model = opt._model()
+    score = model.prepare(LogEI(), np.random.default_rng(0))
+    chosen = opt.propose(7, {"c": "u"}).params
+    slices = [{"x": x, "k": k, "c": "u"} for x in np.linspace(0, 1, 201) for k in range(1, 7)]
+    best = np.max(score(np.array([opt.space.encode(point) for point in slices])))
+    assert score(opt.space.encode(chosen)[None])[0] >= best - 1e-6
+
+
+def test_a_slice_without_noise_is_exhausted_before_the_space():
+    opt = Optimizer({"k": Integer(1, 3), "c": Categorical(["u", "v", "w"])}, method=QUICK, noise=0.0)
+    seen = set()
+    for _ in range(3):
+        trial = opt.ask(fixed={"c": "v"})
+        seen.add(trial.params["k"])
+        opt.tell(trial, float(trial.params["k"]))
+    assert seen == {1, 2, 3}
+    with pytest.raises(SpaceExhausted, match="all 3 points"):
+        opt.ask(fixed={"c": "v"})
+    assert opt.ask().params["c"] != "v"
+
+
+@pytest.mark.parametrize("fixed", [{"z": 1}, {"k": 1.5}, {"c": "nothing"}])
+def test_fixed_parameters_are_checked(fixed):
+    with pytest.raises(SpaceError, match=next(iter(fixed))):
+        Optimizer(SMALL).ask(fixed=fixed)
+
+
+def test_a_batch_holds_fixed_parameters_in_every_trial():
+    batch = started(QUICK).ask(3, fixed={"c": "u"})
+    assert [trial.params["c"] for trial in batch] == ["u"] * 3
+    assert len({(trial.params["x"], trial.params["k"]) for trial in batch}) == 3

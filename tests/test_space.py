@@ -365,3 +365,54 @@ def test_bad_values_are_named(change, message):
 def test_parameters_of_the_wrong_form_are_named(space, params, message):
     with pytest.raises(SpaceError, match=message):
         space.accept(params)
+
+
+@given(
+    st.integers(-50, 50), st.sampled_from(["0.1", "0.05", "0.25", "3", "1e-3", "0.7"]), st.integers(1, 300), st.data()
+)
+def test_steps_are_a_lattice_of_exact_decimals(tenths, step, levels, data):
+    from decimal import Decimal
+
+    low, width = Decimal(tenths) / 10, Decimal(step) * (levels - 1)
+    space = Space(x=Real(float(low), float(low + width), step=float(step)), y=Real(0.0, 1.0))
+    level = data.draw(st.integers(0, levels - 1))
+    value = float(low + level * Decimal(step))
+    assert space.contains({"x": value, "y": 0.5})
+    assert back(space, x=value, y=0.5)["x"] == value
+    assert not space.contains({"x": value + 0.4 * float(step), "y": 0.5})
+
+
+def test_a_range_that_is_no_multiple_of_its_step_ends_below_its_upper_bound():
+    assert Space(x=Real(0.0, 1.0, step=0.3)).domain.blocks == (Lattice(4),)
+    assert Space(k=Integer(1, 10, step=4)).domain.blocks == (Lattice(3),)
+    assert [Integer(1, 10, step=4).contains(k) for k in (1, 2, 5, 9, 10, 13)] == [True, False, True, True, False, False]
+
+
+def test_data_between_the_steps_keep_their_place():
+    space = Space(x=Real(0.0, 1.0, step=0.25), k=Integer(0, 8, step=2))
+    on, between = space.encode({"x": 0.5, "k": 4}), space.encode({"x": 0.6, "k": 5})
+    assert np.all(between > on)
+    assert np.all(between < space.encode({"x": 0.75, "k": 6}))
+
+
+def test_a_step_longer_than_the_range_fixes_the_parameter():
+    space = Space(x=Real(0.5, 1.0, step=2.0), k=Integer(3, 5, step=9), y=Real(0, 1))
+    assert space.free == ("y",)
+    assert space.decode(np.array([0.5])) == {"x": 0.5, "k": 3, "y": 0.5}
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Real(0.0, 1.0, step=0.0),
+        Real(0.0, 1.0, step=-0.1),
+        Real(0.0, 1.0, step=math.nan),
+        Real(0.1, 1.0, log=True, step=0.1),
+        Integer(0, 9, step=0),
+        Integer(0, 9, step=1.5),
+        Integer(1, 9, log=True, step=2),
+    ],
+)
+def test_steps_that_make_no_sense_are_refused(parameter):
+    with pytest.raises(SpaceError, match=r'parameter "x" .* step'):
+        Space(x=parameter)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xstar.version import __version__
 
 if TYPE_CHECKING:
-    from xstar import acquisition, errors, gp, plots, report, search
+    from xstar import acquisition, errors, gp, integrations, plots, report, search
     from xstar.errors import DegradedWarning, SpaceExhausted, XstarError
     from xstar.methods import Method
     from xstar.optimizer import Optimizer
@@ -33,6 +33,7 @@ __all__ = [
     "acquisition",
     "errors",
     "gp",
+    "integrations",
     "maximize",
     "minimize",
     "optimize",

@@ -149,12 +149,12 @@ class Model:
         return np.asarray(np.minimum(np.exp(self.success.log_probability(rows)), 1.0))
 
     def maximize(
-        self, objective: Objective, rng: np.random.Generator, *, forbidden: frozenset[bytes] = frozenset(),
-        around: HostArray | None = None,
+        self, objective: Objective, rng: np.random.Generator, *, within: Domain | None = None,
+        forbidden: frozenset[bytes] = frozenset(), around: HostArray | None = None,
     ) -> tuple[HostArray, float]:  # fmt: skip
-        """The best legal point of one function (d,), and its value."""
+        """The best legal point of one function (d,), of all or within a part of the domain, and its value."""
         candidates = self._candidates(rng, np.zeros((0, self.domain.dimension)) if around is None else around)
-        found = MixedSearch(self.domain, forbidden).maximize(objective, candidates)
+        found = MixedSearch(within or self.domain, forbidden).maximize(objective, candidates)
         return found.x[0], float(found.value[0])
 
     def _candidates(self, rng: np.random.Generator, around: HostArray) -> HostArray:

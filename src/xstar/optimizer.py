@@ -27,6 +27,7 @@ from xstar.model import Evidence, Model, fit, gather
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer
 from xstar.numerics.threads import limited_threads
+from xstar.search import Domain
 from xstar.space import Categorical, Space
 from xstar.suggestion import NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
 from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, check_sd, check_value
@@ -115,40 +116,43 @@ class Optimizer:
     # Asking
 
     @overload
-    def ask(self) -> Trial: ...
+    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
 
     @overload
-    def ask(self, count: int) -> list[Trial]: ...
+    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
 
-    def ask(self, count: int | None = None) -> Trial | list[Trial]:
+    def ask(self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
         """The next point to evaluate, or a batch of `count` points that are informative together.
+
+        `fixed` holds some parameters at values of your choice: the others are what tells most then.
 
         Every point asked for is pending until its value is told, it is failed or withdrawn; later suggestions count on
         it. A batch is shorter than `count` if the space has fewer points left; with none left, `SpaceExhausted` is
         raised.
         """
         if count is None:
-            return self._ask_one()
+            return self._ask_one(fixed)
         integer(count, "count", 1)
         batch: list[Trial] = []
         for _ in range(count):
             try:
-                batch.append(self._ask_one())
+                batch.append(self._ask_one(fixed))
             except SpaceExhausted:
                 if not batch:
                     raise
                 break
         return batch
 
-    def propose(self, number: int) -> Trial:
+    def propose(self, number: int, fixed: Mapping[str, Any] | None = None) -> Trial:
         """What `ask` would return as the trial of this number; nothing is recorded."""
         integer(number, "number", 0)
+        held = self.space.accept_some(fixed or {})
         with limited_threads(self.threads), np.errstate(all="ignore"):
-            suggestion = self._suggest(number)
-        return Trial(number, self.space.decode(suggestion.row), diagnostics=suggestion.diagnostics)
+            suggestion = self._suggest(number, self.space.pin(held) if held else None)
+        return Trial(number, {**self.space.decode(suggestion.row), **held}, diagnostics=suggestion.diagnostics)
 
-    def _ask_one(self) -> Trial:
-        trial = self.propose(self._next_number)
+    def _ask_one(self, fixed: Mapping[str, Any] | None) -> Trial:
+        trial = self.propose(self._next_number, fixed)
         if trial.diagnostics["why"] is not None:
             warnings.warn(
                 f"trial {trial.number} was suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}.",
@@ -162,11 +166,11 @@ class Optimizer:
     def _next_number(self) -> int:
         return max(self._trials, default=-1) + 1
 
-    def _suggest(self, number: int) -> Suggestion:
+    def _suggest(self, number: int, within: Domain | None) -> Suggestion:
         seeds = Seeds(self.seed, number)
         evidence = self._gather()
-        forbidden = repeats.forbidden(self.space, self._trials.values(), self.noise)
-        domain = self.space.domain
+        forbidden = repeats.forbidden(self.space, self._trials.values(), self.noise, within)
+        domain = self.space.domain if within is None else within
         if self.method.acquisition is None:
             return random_point(domain, forbidden, seeds)
         under_way = evidence.count + len(evidence.failed) + len(evidence.pending)
@@ -180,7 +184,7 @@ class Optimizer:
             return space_filling(
                 domain, evidence, forbidden, seeds, f"the model could not be fitted: {str(error).rstrip('.')}"
             )
-        return suggest(model, self.method.acquisition, self.method_name, forbidden, seeds)
+        return suggest(model, self.method.acquisition, self.method_name, domain, forbidden, seeds)
 
     # Telling
 

@@ -7,21 +7,31 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from xstar.errors import SpaceExhausted
+from xstar.search import Domain
 from xstar.space import Space
 from xstar.suggestion import EXHAUSTED
 from xstar.trial import Trial
 
 
-def forbidden(space: Space, trials: Collection[Trial], noise: float | None) -> frozenset[bytes]:
-    """The keys of pending points, and of those whose value is known without noise. Raises if there are no others."""
+def forbidden(
+    space: Space, trials: Collection[Trial], noise: float | None, within: Domain | None = None
+) -> frozenset[bytes]:
+    """The keys of pending points, and of those whose value is known without noise. Raises if there are no others.
+
+    `within` is the part of the space that is searched, with keys of its own.
+    """
+    domain = space.domain if within is None else within
 
     def keys(wanted: Callable[[Trial], bool]) -> frozenset[bytes]:
-        rows = [space.encode(trial.params) for trial in trials if wanted(trial) and space.contains(trial.params)]
-        return frozenset(space.domain.keys(np.array(rows).reshape(-1, space.domain.dimension)))
+        encoded = [space.encode(trial.params) for trial in trials if wanted(trial) and space.contains(trial.params)]
+        rows = np.array(encoded).reshape(-1, domain.dimension)
+        if within is not None:
+            rows = rows[np.all(np.abs(within.snap(rows) - rows) < 1e-9, axis=1)]
+        return frozenset(domain.keys(rows))
 
     exact = keys(lambda trial: is_exact(trial, noise))
     pending = keys(lambda trial: trial.state == "pending")
-    size = space.domain.size
+    size = domain.size
     if size is None or len(exact | pending) < size:
         return exact | pending
     if noise == 0.0 or len(exact) == size:

@@ -21,7 +21,7 @@ import numpy as np
 
 from xstar.errors import SpaceError
 from xstar.numerics.arrays import HostArray
-from xstar.search.domain import Block, Choice, Domain, Interval, Lattice
+from xstar.search.domain import Block, Choice, Domain, Interval, Lattice, Pinned
 
 
 class Parameter(ABC):
@@ -326,6 +326,21 @@ class Space:
         """The legal points of the cube. If everything is fixed, one column with one value stands for the point."""
         blocks = [block for name in self.free if (block := self.parameters[name].block) is not None]
         return Domain(tuple(blocks) or (Lattice(1),))
+
+    def pin(self, fixed: Mapping[str, Any]) -> Domain:
+        """The points that have some accepted values."""
+        blocks = [
+            Pinned(tuple(self.parameters[name].encode(fixed[name]).tolist())) if name in fixed else block
+            for name, block in zip(self.free, self.domain.blocks, strict=False)
+        ]
+        return Domain(tuple(blocks)) if blocks else self.domain
+
+    def accept_some(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Some parameters with their proper types."""
+        for name in params:
+            if name not in self.parameters:
+                raise SpaceError(f"the parameters are {list(self.parameters)}; there is no parameter {name!r}.")
+        return {name: self.parameters[name].accept(value, name) for name, value in params.items()}
 
     def accept(self, params: Any) -> dict[str, Any]:
         """Complete parameters with their proper types, from a dictionary or, for bounds, a sequence."""

@@ -35,15 +35,17 @@ class Suggestion(NamedTuple):
     diagnostics: dict[str, Any]
 
 
-def suggest(model: Model, acquisition: Acquisition, name: str, forbidden: frozenset[bytes], seeds: Seeds) -> Suggestion:
-    """The best point by the acquisition, or by a simpler one."""
+def suggest(
+    model: Model, acquisition: Acquisition, name: str, domain: Domain, forbidden: frozenset[bytes], seeds: Seeds
+) -> Suggestion:
+    """The best point of a domain, the model's or a part of it, by the acquisition or by a simpler one."""
     if not model.scaling.informative and model.evidence.count > 1:
-        return space_filling(model.domain, model.evidence, forbidden, seeds, "no signal: all values are the same")
+        return space_filling(domain, model.evidence, forbidden, seeds, "no signal: all values are the same")
     rungs = [(name, acquisition)] + ([] if isinstance(acquisition, LogEI) else [("logei", LogEI())])
     why: str | None = None
     for rung, candidate in rungs:
         try:
-            row, diagnostics = _maximize(model, candidate, forbidden, seeds)
+            row, diagnostics = _maximize(model, candidate, domain, forbidden, seeds)
         except SettingsError:
             raise
         except NUMERICAL as error:
@@ -51,11 +53,11 @@ def suggest(model: Model, acquisition: Acquisition, name: str, forbidden: frozen
         if row is not None:
             return Suggestion(row, {"rung": rung, "why": why, **diagnostics})
         why = f"{why}; " * (why is not None) + f"{rung} {diagnostics['why']}"
-    return space_filling(model.domain, model.evidence, forbidden, seeds, why)
+    return space_filling(domain, model.evidence, forbidden, seeds, why)
 
 
 def _maximize(
-    model: Model, acquisition: Acquisition, forbidden: frozenset[bytes], seeds: Seeds
+    model: Model, acquisition: Acquisition, domain: Domain, forbidden: frozenset[bytes], seeds: Seeds
 ) -> tuple[HostArray | None, dict[str, Any]]:
     """The best point, or None and why there is none."""
     rng = seeds.acquisition()
@@ -64,12 +66,13 @@ def _maximize(
     if diagnostics.get("dropped", 0) == diagnostics.get("samples", 1):
         return None, {"why": "dropped all its samples"}
     weighed = score if model.success is None else Weighed(score, model.success, power=1.0)
-    row, value = model.maximize(weighed, rng, forbidden=forbidden, around=_sampled_maxima(score, model.domain))
+    around = _sampled_maxima(score, domain)
+    row, value = model.maximize(weighed, rng, within=domain, forbidden=forbidden, around=around)
     if not math.isfinite(value):
         return None, {"why": "found no allowed point with a finite score"}
     if not score.additive and value <= 0.0:
         return None, {"why": "sees nothing left to learn"}
-    if not _is_likely(row[None], model) and _is_likely(_few_left(model.domain, forbidden), model):
+    if not _is_likely(row[None], model) and _is_likely(_few_left(domain, forbidden), model):
         return None, {"why": "sees something to learn only where evaluations are likely to fail"}
     if isinstance(acquisition, PES):
         nats = float(score(row[None])[0])

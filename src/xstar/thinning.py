@@ -8,7 +8,6 @@ shown the lucky ones only.
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from xstar.numerics.arrays import HostArray
 
@@ -20,6 +19,8 @@ def thin(X: HostArray, values: HostArray, limit: int) -> HostArray:
     """The indices, in order, of at most `limit` of the data (n, d), (n,); larger values are better."""
     if len(X) <= limit:
         return np.arange(len(X))
+    from scipy.spatial import cKDTree
+
     _, near = cKDTree(X).query(X, k=NEIGHBORS)
     best_first = np.argsort(-values[near].mean(axis=1), kind="stable")
     chosen = best_first[: limit - limit // 2]
@@ -30,11 +31,17 @@ def cover(X: HostArray, chosen: HostArray, count: int) -> HostArray:
     """The indices of `count` more points, each as far as possible from those chosen before it."""
     taken = np.zeros(len(X), dtype=bool)
     taken[chosen] = True
-    gap = np.full(len(X), np.inf) if len(chosen) == 0 else cKDTree(X[chosen]).query(X)[0]
+    gap = np.full(len(X), np.inf)
+    for k in chosen:
+        gap = np.minimum(gap, _distances(X, X[k]))
     found = []
     for _ in range(min(count, len(X) - len(chosen))):
         furthest = int(np.argmax(np.where(taken, -1.0, gap)))
         found.append(furthest)
         taken[furthest] = True
-        gap = np.minimum(gap, np.sqrt(np.sum((X - X[furthest]) ** 2, axis=1)))
+        gap = np.minimum(gap, _distances(X, X[furthest]))
     return np.array(found, dtype=np.int64)
+
+
+def _distances(X: HostArray, x: HostArray) -> HostArray:
+    return np.asarray(np.sqrt(np.sum((X - x) ** 2, axis=1)))

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
+from xstar.search.domain import Choice, Domain, Interval, Lattice, Pinned, cube
 
 SMALL = [Lattice(1), Lattice(2), Lattice(5), Lattice(4, 1), Lattice(3, 20), Choice(2), Choice(3), Choice(5)]
+SMALL += [Pinned((0.25,)), Pinned((0.0, 0.7, 0.0))]
 LARGE = [Interval(), Lattice(100), Lattice(10**15), Lattice(10**6, 1), Choice(40)]
 HUGE = Domain((Lattice(10**15), *(Choice(50),) * 12, Lattice(10**6, 3)))
 

@@ -199,9 +199,10 @@ class XstarSampler(BaseSampler):
     def _suggest(self, study: Study, trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> Trial:
         """The suggestion; made again if another worker has meanwhile taken nearly the same point."""
         space = records.to_space(distributions)
+        enqueued = records.enqueued(trial, space)
         for _ in range(ATTEMPTS):
             optimizer = self._build(study, study._get_trials(deepcopy=False), distributions, space, trial)
-            suggestion = optimizer.propose(trial.number)
+            suggestion = optimizer.propose(trial.number, enqueued)
             self._latest = optimizer
             running = study._get_trials(deepcopy=False, states=(TrialState.RUNNING,))
             if not _is_taken(suggestion, optimizer, records.pending(running, distributions, space)):

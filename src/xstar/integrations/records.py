@@ -12,6 +12,7 @@ Trials that lack a parameter, or have a value for it that the parameter cannot h
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import statistics
@@ -109,6 +110,15 @@ def known_params(trial: FrozenTrial, distributions: Mapping[str, BaseDistributio
         if name in suggested
     }
     return {**known, **trial.system_attrs.get("fixed_params", {}), **_params(trial, distributions)}
+
+
+def enqueued(trial: FrozenTrial, space: Space) -> dict[str, Any]:
+    """The enqueued parameters of a trial that the space has, and can hold."""
+    found = {}
+    for name, value in trial.system_attrs.get("fixed_params", {}).items():
+        with contextlib.suppress(KeyError, SpaceError):
+            found[name] = space.parameters[name].accept(value, name)
+    return found
 
 
 def _params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A domain is a row of blocks, each with its own columns of the cube:
     Lattice       one column, `levels` values with half a step of margin, evenly spaced or evenly in the logarithm
     Choice        unordered alternatives: one column (0 or 1) for two of them, one column each for more, where the
                   chosen one is 1 / sqrt(2) and the others 0, so that any two alternatives are at distance 1
+    Pinned        any of these, held at one value for the time of a search
 
 Nothing is ever enumerated unless it is small: a lattice may have 10^15 levels, a product of choices any number of
 points.
@@ -118,7 +119,36 @@ class Choice:
         return self.place(self.index(columns))
 
 
-Block: TypeAlias = Interval | Lattice | Choice
+@dataclass(frozen=True)
+class Pinned:
+    """Columns that are held at some values, which may lie outside the cube."""
+
+    values: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return len(self.values)
+
+    @property
+    def levels(self) -> int:
+        """The one there is."""
+        return 1
+
+    def place(self, index: HostArray) -> HostArray:
+        """The columns (..., width) of the only level."""
+        return np.broadcast_to(np.array(self.values), (*np.shape(index), self.width)).copy()
+
+    def index(self, columns: HostArray) -> HostArray:
+        """The only level, for each row of columns (..., width)."""
+        return np.zeros(columns.shape[:-1], dtype=np.int64)
+
+    def snap(self, columns: HostArray) -> HostArray:
+        """The nearest legal values."""
+        return self.place(self.index(columns))
+
+
+Block: TypeAlias = Interval | Lattice | Choice | Pinned
 
 
 @dataclass(frozen=True)
@@ -153,7 +183,7 @@ class Domain:
         """The smallest and the largest legal value of each column."""
         low, high = self.snap(np.zeros(self.dimension)), self.snap(np.ones(self.dimension))
         for block, columns in zip(self.blocks, self.columns, strict=True):
-            if block.width > 1:
+            if isinstance(block, Choice) and block.width > 1:
                 low[columns], high[columns] = 0.0, math.sqrt(0.5)
         return low, high
 
@@ -185,6 +215,8 @@ class Domain:
             u = U[..., k : k + 1]
             if isinstance(block, Choice):
                 parts.append(block.place(np.minimum(u[..., 0] * block.levels, block.levels - 1).astype(np.int64)))
+            elif isinstance(block, Pinned):
+                parts.append(block.place(u[..., 0]))
             else:
                 parts.append(block.snap(u))
         return np.concatenate(parts, axis=-1)
@@ -257,7 +289,7 @@ MOST_MOVES = 12
 
 
 def _is_coarse(block: Block) -> bool:
-    return isinstance(block, Choice) or (isinstance(block, Lattice) and block.levels <= FINE)
+    return isinstance(block, Choice | Pinned) or (isinstance(block, Lattice) and block.levels <= FINE)
 
 
 def cube(dimension: int) -> Domain:
