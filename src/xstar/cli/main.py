@@ -57,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.complain(f"only xstar run takes a program after two dashes; received {shlex.join(program)!r}.")
         return 2
     try:
-        return _run(options, program, console)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: console.remark(f"note: {message}")
+            return _run(options, program, console)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -96,9 +97,25 @@ def open_study(
             folder = path_of_file.parent
         _check_file(path_of_file, create and definition is not None, is_database="://" in url)
     with _complaints(address):
-        storage = _open_storage(url, heartbeat)
-        study = _find_study(storage, name, definition if create else None, address)
+        study = _open(url, name, definition if create else None, heartbeat, address)
         return Opened(study, *_settle(study, definition, create), address, folder)
+
+
+def _open(url: str, name: str | None, create: Definition | None, heartbeat: int | None, address: str) -> optuna.Study:
+    """The study; where several processes make it at the same moment, all but one of them try again."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return _find_study(_open_storage(url, heartbeat), name, create, address)
+        except sqlalchemy.exc.SQLAlchemyError as error:
+            if create is None or attempt == ATTEMPTS - 1 or not SAME_MOMENT.search(str(error)):
+                raise
+            time.sleep(0.2 * 2**attempt)
+    raise AssertionError("the last attempt returns or raises")
+
+
+ATTEMPTS = 6
+SAME_MOMENT = re.compile("already exists|UNIQUE constraint|duplicate key", re.IGNORECASE)
+"""What databases say when a table, or a row, has just been made by another process."""
 
 
 def _beside(storage: str, folder: Path) -> str:

@@ -1,0 +1,40 @@
+"""A study in Optuna, in a SQLite file, stopped and continued; at the end, what xstar knows about the optimum.
+
+python -m examples.optuna_study
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import optuna
+
+from xstar.integrations.optuna import XstarSampler, load_optimizer
+
+
+def objective(trial: optuna.Trial) -> float:
+    """A loss with its minimum at lr = 0.01 and 3 layers."""
+    lr = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+    layers = trial.suggest_int("layers", 1, 6)
+    if lr > 0.08:
+        raise ArithmeticError("diverged")  # the sampler learns to stay away
+    return float((abs(lr - 0.01) * 30) ** 0.5 + 0.1 * (layers - 3) ** 2)
+
+
+def main() -> None:
+    """Ten trials, a restart, ten more."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        storage = f"sqlite:///{Path(folder) / 'study.db'}"
+        for _ in range(2):
+            study = optuna.create_study(
+                study_name="example", storage=storage, load_if_exists=True, sampler=XstarSampler(seed=0)
+            )
+            study.optimize(objective, n_trials=10, catch=ArithmeticError)
+            print(f"{len(study.trials)} trials, best {study.best_value:.4f} at {study.best_params}")
+        print(load_optimizer(study).where())
+
+
+if __name__ == "__main__":
+    main()
