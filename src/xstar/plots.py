@@ -41,7 +41,7 @@ def summary(optimizer: Optimizer, names: tuple[str, ...] | None = None) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise SettingsError("pictures need matplotlib: pip install 'xstar[plots]'.") from error
-    shown = _most_sensitive(optimizer) if names is None else _check_names(optimizer, names)
+    shown = most_sensitive(optimizer) if names is None else _check_names(optimizer, names)
     figure = Figure(figsize=(15, 4.6) if shown else (7, 4.6), layout="constrained")
     axes = figure.subplots(1, 3 if shown else 1, squeeze=False)[0]
     if shown:
@@ -63,19 +63,19 @@ def _numeric(optimizer: Optimizer) -> list[str]:
     return [name for name in optimizer.space.free if isinstance(optimizer.space.parameters[name], Real | Integer)]
 
 
-def _most_sensitive(optimizer: Optimizer) -> tuple[str, ...]:
+def most_sensitive(optimizer: Optimizer) -> tuple[str, ...]:
     """The one or two numeric parameters along which the predicted mean varies most."""
     numeric = _numeric(optimizer)
     best = dict(optimizer.recommend().params)
     variation = []
     for name in numeric:
-        mean, _ = optimizer.predict([{**best, name: value} for value in _grid(optimizer, name, 21)])
+        mean, _ = optimizer.predict([{**best, name: value} for value in grid(optimizer, name, 21)])
         variation.append(float(np.ptp(mean)))
     ranked = [numeric[k] for k in np.argsort(np.negative(variation), kind="stable")[:2]]
     return tuple(sorted(ranked, key=list(optimizer.space.parameters).index))
 
 
-def _grid(optimizer: Optimizer, name: str, count: int = SIDE) -> list[Any]:
+def grid(optimizer: Optimizer, name: str, count: int = SIDE) -> list[Any]:
     """Legal values of a parameter, evenly spread in the cube."""
     parameter = optimizer.space.parameters[name]
     values = [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]
@@ -84,12 +84,12 @@ def _grid(optimizer: Optimizer, name: str, count: int = SIDE) -> list[Any]:
 
 def _draw_curve(top: Any, bottom: Any, optimizer: Optimizer, names: tuple[str, ...], where: OptimumPosterior) -> None:
     (name,) = names
-    grid = _grid(optimizer, name, 4 * SIDE)
+    values = grid(optimizer, name, 4 * SIDE)
     best = where.recommendation
-    points = [{**best.params, name: value} for value in grid]
+    points = [{**best.params, name: value} for value in values]
     mean, sd = optimizer.predict(points)
-    top.fill_between(grid, mean - 2 * sd, mean + 2 * sd, color="0.88", label="± 2 sd")
-    top.plot(grid, mean, color="tab:blue", label="posterior mean")
+    top.fill_between(values, mean - 2 * sd, mean + 2 * sd, color="0.88", label="± 2 sd")
+    top.plot(values, mean, color="tab:blue", label="posterior mean")
     done = [trial for trial in optimizer.trials if trial.state == "done"]
     top.plot([trial.params[name] for trial in done], [trial.value for trial in done], **DATA, label="data")
     top.plot([best.params[name]], [best.mean], "*", color="tab:green", ms=14, label="recommended")
@@ -97,7 +97,7 @@ def _draw_curve(top: Any, bottom: Any, optimizer: Optimizer, names: tuple[str, .
     if failed:
         top.plot(failed, np.full(len(failed), np.min(mean)), "x", color="tab:red", label="failed")
     top.set(title="What the model believes", ylabel="value")
-    bottom.plot(grid, optimizer.information(points), color="tab:purple")
+    bottom.plot(values, optimizer.information(points), color="tab:purple")
     bottom.set(title="Information of an evaluation about the optimum", ylabel="bits", ylim=(0, None))
     bottom.plot(where.params[name], np.zeros(len(where)), "|", color="tab:red", ms=14, alpha=0.4, clip_on=False)
     for axis in (top, bottom):
@@ -107,7 +107,7 @@ def _draw_curve(top: Any, bottom: Any, optimizer: Optimizer, names: tuple[str, .
 
 def _draw_surface(left: Any, right: Any, optimizer: Optimizer, names: tuple[str, ...], where: OptimumPosterior) -> None:
     first, second = names
-    across, up = _grid(optimizer, first), _grid(optimizer, second)
+    across, up = grid(optimizer, first), grid(optimizer, second)
     best = where.recommendation
     points = [{**best.params, first: a, second: b} for b in up for a in across]
     shape = (len(up), len(across))
