@@ -32,7 +32,7 @@ from xstar.numerics.arrays import HostArray
 from xstar.scaling import Scaling
 from xstar.search import Domain, MixedSearch, Objective, draw_candidates, inside_cube
 from xstar.space import Space
-from xstar.thinning import cover, thin
+from xstar.thinning import thin
 from xstar.trial import Trial
 
 LEAST_NOISE = 1e-6
@@ -222,24 +222,12 @@ def fit(
         level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
     post = Posterior(kernel, hyper, X, y, noise_sd)
-    success = learn_success(domain, evidence) if len(evidence.failed) else None
+    success = Success.fit(Matern52(), X, evidence.failed, domain) if len(evidence.failed) else None
     return Model(domain, evidence, scaling, inferred, post, success)
 
 
 MOST_DATA = 300
 """Values that a model is fitted to: the work grows with their cube."""
-MOST_OUTCOMES = 100
-"""Successes, and failures, that the chance of success is learned from."""
-
-
-def learn_success(domain: Domain, evidence: Evidence) -> Success:
-    """The chance of success, from where evaluations succeeded and where they failed."""
-    nothing = np.zeros(0, dtype=np.int64)
-    good, failed = (
-        rows if len(rows) <= MOST_OUTCOMES else rows[np.sort(cover(rows, nothing, MOST_OUTCOMES))]
-        for rows in (evidence.X, evidence.failed)
-    )
-    return Success.fit(Matern52(), good, failed, domain)
 
 
 def _most_probable(method: Method, X: HostArray, y: HostArray, noise_sd: HostArray, domain: Domain) -> Kernel:

@@ -17,8 +17,10 @@ import numpy as np
 
 from xstar.acquisition import PES, Acquisition, LogEI, Score
 from xstar.acquisition.weighed import Weighed
+from xstar.entropy.success import Success
 from xstar.errors import SettingsError, SpaceExhausted
-from xstar.model import Evidence, Model, learn_success
+from xstar.gp import Matern52
+from xstar.model import Evidence, Model
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.numerics.designs import sobol
 from xstar.search import Domain
@@ -141,7 +143,7 @@ def space_filling(
         picked = [_any_allowed(domain, forbidden, seeds)]
     best = 0
     if len(evidence.failed):
-        chance = learn_success(domain, evidence).log_probability(np.array(picked))
+        chance = Success.fit(Matern52(), evidence.X, evidence.failed, domain).log_probability(np.array(picked))
         best = int(np.argmax(chance > np.max(chance) - GOOD_ENOUGH))
     return Suggestion(picked[best], {"rung": "space-filling", "why": why})
 

@@ -303,3 +303,18 @@ def test_a_place_that_failed_is_not_asked_for_again():
             opt.fail(trial)
         else:
             opt.tell(trial, 3.0 * trial.params["x0"])
+
+
+@pytest.mark.parametrize("d, successes, failures", [(1, 29, 1), (2, 10, 3), (3, 14, 1), (6, 40, 15), (2, 5, 20)])
+def test_delegates_speak_for_the_whole_grid(d, successes, failures, monkeypatch):
+    """Fewer hyperparameters, nearly the same chance everywhere."""
+    rng = np.random.default_rng(d + successes)
+    good, failed, X = (rng.random((count, d)) for count in (successes, failures, 300))
+    few = Success.fit(Matern52(), good, failed)
+    monkeypatch.setattr(success, "DELEGATES", 10_000)
+    all_of_them = Success.fit(Matern52(), good, failed)
+    assert len(few.mean) <= 16
+    assert len(all_of_them.mean) > 1.5 * len(few.mean)
+    assert np.exp(few.log_weight).sum() == pytest.approx(1.0)
+    chances = np.exp(few.log_probability(X)), np.exp(all_of_them.log_probability(X))
+    np.testing.assert_allclose(*chances, atol=0.06)

@@ -241,7 +241,8 @@ def _rows(opened: Opened) -> list[dict[str, Any]]:
             {
                 "trial": trial.number,
                 "state": "withdrawn" if WITHDRAWN in trial.user_attrs else WORDS[trial.state],
-                **{**trial.system_attrs.get("fixed_params", {}), **trial.params},
+                **trial.system_attrs.get("fixed_params", {}),
+                **trial.params,
                 "value": trial.value if trial.state == TrialState.COMPLETE else None,
                 "sd": trial.user_attrs.get(SD),
                 "reason": trial.user_attrs.get(WITHDRAWN, trial.user_attrs.get(REASON)),

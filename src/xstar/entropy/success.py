@@ -41,6 +41,8 @@ ALONE, OTHERS = (0.15, 0.4), 3.0
 """Lengthscales of a coordinate that decides alone, and of those that do not matter then."""
 MOST = 48
 """Of each kind of result so many are used: half of them nearest to the other kind, where the border is."""
+DELEGATES = 16
+"""Hyperparameters that stand for the whole grid in predictions."""
 SAFE, NEARLY = 0.9, 0.95
 """A point is likely to succeed if its chance is 0.9, or 0.95 of the highest chance anywhere if that is less."""
 SAFEST = 0.98
@@ -82,10 +84,9 @@ class Success:
         precision = np.maximum(sites.precision, 1e-12)
         latent = sign * sites.shift / precision - prior_mean[:, None]
         evidence = np.where(np.isfinite(sites.log_evidence), sites.log_evidence, -np.inf)
-        weight = np.exp(evidence - np.max(evidence))
-        kept = weight > 1e-3
-        post = Posterior(kernel, hyper.take(np.flatnonzero(kept)), X, latent[kept], 1.0 / np.sqrt(precision[kept]))
-        model = cls(post, prior_mean[kept], np.log(weight[kept] / weight[kept].sum()))
+        kept, share = _delegates(np.exp(evidence - np.max(evidence)))
+        post = Posterior(kernel, hyper.take(kept), X, latent[kept], 1.0 / np.sqrt(precision[kept]))
+        model = cls(post, prior_mean[kept], np.log(share))
         domain = cube(X.shape[1]) if domain is None else domain
         spread = domain.spread(sobol(256, len(domain.blocks), np.random.default_rng(0)))
         legal = np.concatenate([spread, good[inside_cube(good)]])
@@ -181,11 +182,20 @@ def _grid(dimension: int) -> tuple[Hyperparameters, HostArray]:
     if dimension > 1:
         for scale in ALONE:
             scales.extend(np.where(np.arange(dimension) == k, scale, OTHERS) for k in range(dimension))
-    choices = [(row, amplitude, rate) for row in scales for amplitude in AMPLITUDES for rate in BASE_RATES]
+    # Rates first: where only some stand for all, they are what must be represented best.
+    choices = [(row, amplitude, rate) for rate in BASE_RATES for amplitude in AMPLITUDES for row in scales]
     amplitudes = np.array([amplitude for _, amplitude, _ in choices])
     quantiles = np.array([_quantile(rate) for _, _, rate in choices])
     hyper = Hyperparameters(np.array([row for row, _, _ in choices]), amplitudes, np.zeros(len(choices)))
     return hyper, np.asarray(quantiles * np.sqrt(1.0 + amplitudes**2))
+
+
+def _delegates(weight: HostArray) -> tuple[HostArray, HostArray]:
+    """The indices of a few of many, and their shares, so that every part of the grid is represented by its weight."""
+    places = (np.arange(DELEGATES) + 0.5) / DELEGATES
+    drawn = np.searchsorted(np.cumsum(weight) / np.sum(weight), places)
+    kept, times = np.unique(np.minimum(drawn, len(weight) - 1), return_counts=True)
+    return kept, times / DELEGATES
 
 
 def _quantile(probability: float) -> float:
