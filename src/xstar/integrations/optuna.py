@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 INDEPENDENT = 5
 """Marks the random numbers of parameters that are sampled one by one."""
-CLOSE = 0.05
+CLOSE = 0.01
 """Two points of the unit cube that differ by less in every coordinate are nearly the same experiment."""
 ATTEMPTS = 3
 """How often a suggestion is made again because another worker was faster with nearly the same one."""
@@ -128,16 +128,9 @@ class XstarSampler(BaseSampler):
             except SpaceExhausted as error:
                 _logger.warning("trial %d repeats a point: %s", trial.number, error)
                 return {}
-            if suggestion.diagnostics["why"] is not None:
-                _logger.info(
-                    "trial %d was suggested by %s: %s", trial.number, *map(suggestion.diagnostics.get, ("rung", "why"))
-                )
-            internal = {
-                name: float(distribution.to_internal_repr(suggestion.params[name]))
-                for name, distribution in search_space.items()
-            }
-            how = {key: suggestion.diagnostics[key] for key in ("rung", "why", "bits") if key in suggestion.diagnostics}
-            records.share(study._storage, trial, {"params": internal, **how})
+        if suggestion.diagnostics["why"] is not None:
+            how = map(suggestion.diagnostics.get, ("rung", "why"))
+            _logger.info("trial %d was suggested by %s: %s", trial.number, *how)
         return dict(suggestion.params)
 
     def sample_independent(
@@ -156,17 +149,14 @@ class XstarSampler(BaseSampler):
         """Say once for each parameter that it is not modelled; of the first trial that is only natural."""
         if not self._warn_independent_sampling or name in self._warned:
             return
-        if study._get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        trials = study._get_trials(deepcopy=False)
+        complete = any(trial.state == TrialState.COMPLETE for trial in trials)
+        if complete and name not in records.common_distributions(trials):
             self._warned.add(name)
             _logger.warning("parameter %r is not part of all complete trials, so it is sampled independently.", name)
 
-    def optimizer(
-        self,
-        study: Study,
-        search_space: Mapping[str, BaseDistribution] | None = None,
-        without: FrozenTrial | None = None,
-    ) -> Optimizer:
-        """What the study says, as an `Optimizer` with the sampler's settings; `without` leaves one trial out."""
+    def optimizer(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Optimizer:
+        """What the study says, as an `Optimizer` with the sampler's settings."""
         trials = study._get_trials(deepcopy=False)
         known = search_space or self.search_space or records.common_distributions(trials)
         if not known:
@@ -174,51 +164,57 @@ class XstarSampler(BaseSampler):
                 f"the study {study.study_name!r} has no complete trial yet, so its parameters are not known; pass "
                 "search_space= to the sampler to name them."
             )
-        return self._build(study, trials, known, records.to_space(known), without)
+        space = records.to_space(known)
+        return self._told(study, self._evidence(study, trials, known, space), space)
 
-    def _build(
+    def _evidence(
         self,
         study: Study,
         trials: Sequence[FrozenTrial],
         distributions: Mapping[str, BaseDistribution],
         space: Space,
-        without: FrozenTrial | None,
-    ) -> Optimizer:
+        without: Collection[int] = (),
+    ) -> list[Trial]:
+        """What trials say, except some."""
+        stale = records.stale_trials(study, trials, self.stale_after).union(without)
         maximize = study.direction == StudyDirection.MAXIMIZE
-        stale = records.stale_trials(study, trials, self.stale_after)
-        if without is not None:
-            stale.add(without.number)
-        evidence = records.to_trials(
+        return records.to_trials(
             trials, distributions, space, maximize=maximize, use_pruned=self.use_pruned, stale=stale
         )
+
+    def _told(self, study: Study, evidence: Sequence[Trial], space: Space, like: Optimizer | None = None) -> Optimizer:
         return Optimizer.from_trials(
-            evidence, space, "maximize" if maximize else "minimize", self.method, self.seed,
-            like=self._latest, noise=self.noise, num_initial=self.n_startup_trials,
+            evidence, space, study.direction.name.lower(), self.method, self.seed,
+            like=like or self._latest, noise=self.noise, num_initial=self.n_startup_trials,
         )  # fmt: skip
 
     def _suggest(self, study: Study, trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> Trial:
-        """The suggestion; made again if another worker has meanwhile taken nearly the same point."""
+        """The suggestion, shared; made again if another worker has meanwhile taken nearly the same point."""
         space = records.to_space(distributions)
-        enqueued = records.enqueued(trial, space)
         for _ in range(ATTEMPTS):
-            optimizer = self._build(study, study._get_trials(deepcopy=False), distributions, space, trial)
-            suggestion = optimizer.propose(trial.number, enqueued)
+            trials = study._get_trials(deepcopy=False)
+            evidence = self._evidence(study, trials, distributions, space, {trial.number})
+            known = {other.number for other in evidence}
+            optimizer = self._told(study, evidence, space)
+            for other in records.choosing(trials, trial, known):
+                # It is about to take what it would be given: count on that, as in a batch.
+                taken = optimizer.propose(other.number, records.enqueued(other, space))
+                evidence.append(Trial(other.number, taken.params))
+                optimizer = self._told(study, evidence, space, like=optimizer)
+            suggestion = optimizer.propose(trial.number, records.enqueued(trial, space))
             self._latest = optimizer
-            running = study._get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-            if not _is_taken(suggestion, optimizer, records.pending(running, distributions, space)):
+            records.share(study._storage, trial, suggestion, distributions)
+            later = [other for other in study._get_trials(deepcopy=False) if other.number not in known]
+            news = self._evidence(study, later, distributions, space, {trial.number})
+            if not _is_close(suggestion, news, space):
                 break
         return suggestion
 
 
-def _is_taken(suggestion: Trial, optimizer: Optimizer, pending: Sequence[Trial]) -> bool:
-    """Whether a point close to the suggestion has become pending that was not when it was made."""
-    before = {trial.number for trial in optimizer.trials}
-    row = optimizer.space.encode(suggestion.params)
-    return any(
-        bool(np.all(np.abs(optimizer.space.encode(trial.params) - row) < CLOSE))
-        for trial in pending
-        if trial.number not in before and trial.number != suggestion.number
-    )
+def _is_close(suggestion: Trial, others: Sequence[Trial], space: Space) -> bool:
+    """Whether one of the others is nearly the same experiment."""
+    row = space.encode(suggestion.params)
+    return any(bool(np.all(np.abs(space.encode(other.params) - row) < CLOSE)) for other in others)
 
 
 def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimizer:

@@ -13,10 +13,11 @@ Trials that lack a parameter, or have a value for it that the parameter cannot h
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -83,20 +84,30 @@ def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistrib
     return {}
 
 
-def share(storage: BaseStorage, trial: FrozenTrial, suggested: Mapping[str, Any]) -> None:
+def share(
+    storage: BaseStorage, trial: FrozenTrial, suggestion: Trial, distributions: Mapping[str, BaseDistribution]
+) -> None:
     """Let other workers see at once what was suggested: `trial.params` fills only as the objective asks for them."""
-    text = json.dumps(suggested)
-    for start in range(0, len(text), PIECE):
+    params = {name: float(each.to_internal_repr(suggestion.params[name])) for name, each in distributions.items()}
+    how = {key: suggestion.diagnostics[key] for key in ("rung", "why", "bits") if key in suggestion.diagnostics}
+    text = json.dumps({"params": params, **how})
+    # The last piece is the first that is not full: those of a longer text from before do not count.
+    for start in range(0, len(text) + 1, PIECE):
         storage.set_trial_system_attr(trial._trial_id, f"{SHARED}:{start // PIECE}", text[start : start + PIECE])
 
 
 def shared(trial: FrozenTrial) -> dict[str, Any]:
     """What a sampler has shared about a trial; nothing, if a piece is still missing."""
-    pieces: list[str] = []
-    while (piece := trial.system_attrs.get(f"{SHARED}:{len(pieces)}")) is not None:
-        pieces.append(piece)
+    text = ""
+    for k in itertools.count():
+        piece = trial.system_attrs.get(f"{SHARED}:{k}")
+        if piece is None:
+            return {}
+        text += piece
+        if len(piece) < PIECE:
+            break
     try:
-        return dict(json.loads("".join(pieces))) if pieces else {}
+        return dict(json.loads(text))
     except ValueError:
         return {}
 
@@ -164,10 +175,24 @@ def to_trials(
     return found
 
 
-def pending(trials: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution], space: Space) -> list[Trial]:
-    """The running trials among some whose parameters are known."""
-    running = [trial for trial in trials if trial.state == TrialState.RUNNING]
-    return to_trials(running, distributions, space, maximize=True)
+def choosing(trials: Sequence[FrozenTrial], trial: FrozenTrial, known: Collection[int]) -> list[FrozenTrial]:
+    """Trials that began before one, whose parameters are just being chosen: running, young, and not yet known."""
+    now = datetime.now()
+    return [
+        other
+        for other in trials
+        if other.state == TrialState.RUNNING
+        and other.number < trial.number
+        and other.number not in known
+        and other.datetime_start is not None
+        and abs(now - other.datetime_start) < timedelta(seconds=CHOICE)
+    ][-MOST_CHOOSING:]
+
+
+CHOICE = 60.0
+"""Seconds that a choice may take."""
+MOST_CHOOSING = 15
+"""Choices of others that are foreseen, at most."""
 
 
 def _outcome(trial: FrozenTrial, median: float | None, maximize: bool) -> tuple[State | None, float | None, str | None]:

@@ -1,0 +1,4 @@
+from xstar.integrations.optuna import XstarSampler
+
+
+__all__ = ["XstarSampler"]

@@ -1,0 +1,278 @@
+"""Studies in a real PostgreSQL server, which is started here: many workers, dead workers, a server that goes away."""
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from tests.integrations.guide import write_programs
+from tests.integrations.worker import branin, sampler, storage
+from xstar.integrations import records
+
+pytest.importorskip("psycopg", reason="needs psycopg: pip install 'xstar[postgresql]'")
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+
+WORKER = Path(__file__).parent / "worker.py"
+PATIENCE = 300.0
+"""Seconds after which a worker is taken to hang."""
+
+
+def find_binaries():
+    """The folder of the newest server on this machine, or None."""
+    folders = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"),
+        key=lambda folder: [int(number) for number in re.findall(r"\d+", folder.parent.name)],
+    )
+    on_path = shutil.which("initdb")
+    return next((folder for folder in reversed(folders) if (folder / "initdb").exists()), None) or (
+        Path(on_path).resolve().parent if on_path else None
+    )
+
+
+def find_user():
+    """As whom to run the server, which refuses to run as root: postgres or nobody then, otherwise who we are."""
+    if os.geteuid() != 0:
+        return None
+    import pwd
+
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return known.get("postgres") or known.get("nobody") or pytest.skip("PostgreSQL does not run as root")
+
+
+class Server:
+    """A server of its own in a temporary folder, on a free port of this machine only."""
+
+    def __init__(self, binaries, folder, user):
+        self.binaries, self.folder, self.data = binaries, folder, folder / "data"
+        self.who = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        self._run("initdb", "--no-sync", "--auth=trust", "--username=tester", "--encoding=UTF8", "--locale=C")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    def _run(self, program, *arguments):
+        command = [str(self.binaries / program), f"--pgdata={self.data}", *arguments]
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, **self.who
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+    def start(self):
+        settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
+        self._run("pg_ctl", "start", "--wait", f"--log={self.folder / 'log'}", f"--options={settings}")
+
+    def stop(self):
+        self._run("pg_ctl", "stop", "--mode=immediate")
+
+    @property
+    def url(self):
+        return f"postgresql+psycopg://tester@127.0.0.1:{self.port}/postgres"
+
+
+@pytest.fixture(scope="module")
+def server():
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL server on this machine (initdb is neither in /usr/lib/postgresql nor on PATH)")
+    user = find_user()
+    # Not pytest's own folder: only its owner may enter that one, and the server is another user.
+    with tempfile.TemporaryDirectory(prefix="xstar-postgresql-") as name:
+        if user is not None:
+            os.chown(name, user.pw_uid, user.pw_gid)
+        running = Server(binaries, Path(name), user)
+        running.start()
+        try:
+            yield running
+        finally:
+            running.stop()
+
+
+@pytest.fixture
+def connect(server):
+    """Opens storages on the server, with the settings of `worker.storage`, and closes their connections."""
+    opened = []
+
+    def opens(*settings):
+        opened.append(storage(server.url, *settings))
+        return opened[-1]
+
+    yield opens
+    for each in opened:
+        each.remove_session()
+        each.engine.dispose()
+
+
+@pytest.fixture
+def start_study(connect):
+    """Creates a study and runs its first trials here."""
+
+    def starts(name, trials=0):
+        study = optuna.create_study(study_name=name, storage=connect(), sampler=sampler())
+        study.optimize(
+            lambda trial: branin(trial.suggest_float("x", -5.0, 10.0), trial.suggest_float("y", 0.0, 15.0)),
+            n_trials=trials,
+        )
+        return study
+
+    return starts
+
+
+@contextlib.contextmanager
+def workers(url, study_name, **options):
+    """Worker processes by their names; whatever happens, none outlives the test."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    started = {}
+    try:
+        for name, arguments in options.items():
+            command = [sys.executable, str(WORKER), url, study_name, name, *arguments.split()]
+            started[name] = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        yield started
+    finally:
+        for process in started.values():
+            process.kill()
+            process.communicate()
+
+
+def finish(process):
+    """Wait for a worker to end by itself."""
+    said = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 0, said
+
+
+def wait_for(found):
+    """What `found` returns, as soon as it is something."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if result := found():
+            return result
+        time.sleep(0.1)
+    raise TimeoutError("nothing happened")
+
+
+def evaluating(study, name):
+    """The trials that a worker is evaluating."""
+    return [
+        trial
+        for trial in study.get_trials(states=(TrialState.RUNNING,))
+        if trial.user_attrs.get("worker") == name and "evaluating" in trial.user_attrs
+    ]
+
+
+def states(study):
+    """The trials as the sampler sees them."""
+    return {trial.number: trial.state for trial in sampler().optimizer(study).trials}
+
+
+def test_eight_workers_share_a_study(server, start_study):
+    study = start_study("eight")
+    with workers(server.url, "eight", **{f"w{i}": "--trials 25" for i in range(8)}) as processes:
+        for process in processes.values():
+            finish(process)
+    trials = study.get_trials()
+    assert [trial.number for trial in trials] == list(range(200))
+    assert {trial.state for trial in trials} == {TrialState.COMPLETE}
+    assert {trial.user_attrs["worker"] for trial in trials} == set(processes)
+    assert len({tuple(sorted(trial.params.items())) for trial in trials}) == 200
+    assert all(trial.value == branin(**trial.params) for trial in trials)
+    assert [records.shared(trial).get("rung") for trial in trials].count("logei") > 180
+    assert study.best_value < 0.41  # The minimum is 0.398.
+
+
+def test_a_killed_worker_is_replaced(server, start_study):
+    study = start_study("killed", trials=6)
+    with workers(server.url, "killed", victim="--trials 1 --heartbeat 1 --block") as victim:
+        (dead,) = wait_for(lambda: evaluating(study, "victim"))
+        settings = "--trials 500 --heartbeat 1 --grace 3 --seconds 0.3 --until-retried"
+        with workers(server.url, "killed", survivor=settings) as survivor:
+            wait_for(lambda: evaluating(study, "survivor"))
+            victim["victim"].kill()
+            victim["victim"].wait()
+            finished = study.get_trials(states=(TrialState.COMPLETE,))
+            finish(survivor["survivor"])
+
+    trials = study.get_trials()
+    assert trials[dead.number].state == TrialState.FAIL
+    (again,) = [trial for trial in trials if trial.system_attrs.get("failed_trial") == dead.number]
+    assert again.state == TrialState.COMPLETE
+    assert again.params == dead.params
+    assert again.user_attrs["worker"] == "survivor"
+    assert again.value == branin(**dead.params)
+    # Nothing that was finished is lost, and the other worker went on.
+    assert [trials[trial.number] for trial in finished] == finished
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert all(trial.state == TrialState.COMPLETE for trial in trials if trial.number != dead.number)
+    # The death of a worker says nothing about its point.
+    assert states(study) == {trial.number: "done" for trial in trials if trial.number != dead.number}
+
+
+def test_a_dead_trial_is_pending_until_the_grace_period_is_over(server, start_study, connect):
+    study = start_study("stale", trials=4)
+    with workers(server.url, "stale", victim="--trials 1 --heartbeat 1 --block") as processes:
+        (dead,) = wait_for(lambda: evaluating(study, "victim"))
+        processes["victim"].kill()
+        processes["victim"].wait()
+    # The grace period is a setting of who looks: for us it is two minutes, and the trial is alive.
+    assert records.stale_trials(study, study.get_trials(), age=None) == set()
+    assert states(study)[dead.number] == "pending"
+    impatient = optuna.load_study(study_name="stale", storage=connect(1, 2), sampler=sampler())
+    wait_for(lambda: records.stale_trials(impatient, impatient.get_trials(), age=None) == {dead.number})
+    assert impatient.get_trials()[dead.number].state == TrialState.RUNNING
+    assert dead.number not in states(impatient)
+
+
+def test_a_server_that_stops_ends_its_workers_but_loses_nothing(server, start_study, connect):
+    study = start_study("stopped", trials=4)
+    with workers(server.url, "stopped", worker="--trials 500 --seconds 0.2") as processes:
+        wait_for(lambda: len(study.get_trials(states=(TrialState.COMPLETE,))) > 6)
+        finished = study.get_trials(states=(TrialState.COMPLETE,))
+        server.stop()
+        try:
+            said = processes["worker"].communicate(timeout=PATIENCE)[1]
+        finally:
+            server.start()
+    assert processes["worker"].returncode != 0
+    assert "sqlalchemy.exc.OperationalError" in said
+    study = optuna.load_study(study_name="stopped", storage=connect(), sampler=sampler())
+    trials = study.get_trials()
+    assert [trials[trial.number] for trial in finished] == finished
+    with workers(server.url, "stopped", worker="--trials 2") as processes:
+        finish(processes["worker"])
+    assert [trial.state for trial in study.get_trials()[len(trials) :]] == [TrialState.COMPLETE] * 2
+
+
+def test_a_database_that_cannot_be_reached_is_an_error_at_once():
+    with socket.socket() as closed:  # Bound, but nobody listens.
+        closed.bind(("127.0.0.1", 0))
+        url = f"postgresql+psycopg://tester@127.0.0.1:{closed.getsockname()[1]}/postgres"
+        with workers(url, "unreachable", worker="--trials 1") as processes:
+            said = processes["worker"].communicate(timeout=60.0)[1]
+    assert processes["worker"].returncode != 0
+    assert "sqlalchemy.exc.OperationalError" in said
+
+
+def test_the_programs_of_the_guide(server, connect, tmp_path):
+    write_programs("Many machines", tmp_path)
+    environment = {**os.environ, "STUDY_URL": server.url, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+    def start(program):
+        return subprocess.Popen(
+            [sys.executable, program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+        )
+
+    finish(start("create.py"))
+    for process in [start("worker.py") for _ in range(3)]:
+        finish(process)
+    trials = optuna.load_study(study_name="tune", storage=connect()).get_trials()
+    assert 12 <= len(trials) <= 14
+    assert {trial.state for trial in trials} == {TrialState.COMPLETE}
+    assert [records.shared(trial).get("rung") for trial in trials].count("pes") >= 6
