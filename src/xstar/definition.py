@@ -33,6 +33,10 @@ KEYS = (
     "name", "direction", "storage", "method", "seed", "noise", "initial", "stale_after", "result", "unit",
     "parameters", "run",
 )  # fmt: skip
+RUN_KEYS = (
+    "command", "trials", "workers", "timeout", "retries", "value", "tolerance", "max_failures", "grace", "heartbeat",
+    "logs",
+)  # fmt: skip
 PARAMETER_KEYS = ("type", "low", "high", "log", "step", "choices", "unit")
 
 
@@ -67,7 +71,7 @@ class Definition:
         """The definition in a TOML file; what is wrong with it, if anything, is said in one `FileError`."""
         path = Path(path)
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError as error:
             raise FileError(f"there is no file {str(path)!r}.") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -82,6 +86,9 @@ class Definition:
     @classmethod
     def parse(cls, table: Mapping[str, Any], name: str = "study") -> Definition:
         """The definition in a table of a TOML file."""
+        for key in table:
+            if key in RUN_KEYS:
+                raise SettingsError(f"the setting {key!r} belongs below [run].")
         check_keys(table, KEYS, "the study")
         direction = table.get("direction")
         if direction not in ("maximize", "minimize"):
@@ -130,7 +137,7 @@ def _text(table: Mapping[str, Any], key: str) -> str | None:
 
 def _parameter(name: str, described: Any) -> Parameter:
     if isinstance(described, list):
-        return Categorical(described)
+        return _choices(name, described)
     if not isinstance(described, Mapping):
         raise SpaceError(
             f'parameter "{name}" must be a list of choices or a table such as {{ low = 0.0, high = 1.0 }}; received '
@@ -139,7 +146,7 @@ def _parameter(name: str, described: Any) -> Parameter:
     check_keys(described, PARAMETER_KEYS, f'parameter "{name}"')
     if "choices" in described:
         check_keys(described, ("choices", "unit"), f'parameter "{name}", which has choices,')
-        return Categorical(described["choices"])
+        return _choices(name, described["choices"])
     for end in ("low", "high"):
         if end not in described:
             raise SpaceError(f'parameter "{name}" has no {end}; write {name} = {{ low = 0.0, high = 1.0 }}.')
@@ -151,6 +158,15 @@ def _parameter(name: str, described: Any) -> Parameter:
     if not isinstance(settings.get("log", False), bool):
         raise SpaceError(f'parameter "{name}" has log = {settings["log"]!r}; it must be true or false.')
     return Integer(**settings) if kind == "integer" else Real(**settings)
+
+
+def _choices(name: str, choices: Any) -> Categorical:
+    for choice in choices if isinstance(choices, list) else ():
+        if choice is not None and not isinstance(choice, str | int | float | bool):
+            raise SpaceError(
+                f'parameter "{name}" has the choice {choice!r}; choices are texts, numbers, true or false.'
+            )
+    return Categorical(choices)
 
 
 def check_keys(table: Mapping[str, Any], known: Iterable[str], whose: str) -> None:

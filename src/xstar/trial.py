@@ -16,6 +16,7 @@ import numpy as np
 
 from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
+from xstar.numerics.checks import as_float
 
 State = Literal["pending", "done", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
@@ -161,7 +162,7 @@ def vector(params: Mapping[str, Any]) -> HostArray:
 def check_sd(sd: Any, name: str) -> float:
     """A standard deviation."""
     real = isinstance(sd, numbers.Real) and not isinstance(sd, bool | np.bool_)
-    if not real or not 0.0 <= float(sd) < math.inf:
+    if not real or not 0.0 <= as_float(sd) < math.inf:
         raise DataError(f"{name} must be a standard deviation, a number >= 0; received {sd!r}.")
     return float(sd)
 

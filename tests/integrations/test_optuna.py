@@ -897,15 +897,16 @@ def test_a_running_trial_with_a_parameter_of_one_value_is_pending():
 # Choices
 
 
-def test_a_choice_that_does_not_equal_itself(database):
+@pytest.mark.parametrize("given", [False, True], ids=["found", "given"])
+def test_a_choice_that_does_not_equal_itself(given, database):
     space = {"c": CategoricalDistribution([math.nan, 1.0, "a"]), **LINE}
-    study = study_of(sampler(), storage=database())
-    params = evaluate(study, space, lambda params: bump(params["x"]) + (params["c"] == "a"), 5)
-    study = study_of(sampler(), storage=database())
-    params = evaluate(study, space, lambda params: bump(params["x"]) + (params["c"] == "a"), 4)
+    for count in (5, 4):
+        study = study_of(sampler(space if given else None), storage=database())
+        params = evaluate(study, space, lambda params: bump(params["x"]) + (params["c"] == "a"), count)
     assert any(isinstance(point["c"], float) and math.isnan(point["c"]) for point in params)
-    assert len(load_optimizer(study).trials) == 9
-    assert load_optimizer(study).recommend().params["c"] == "a"
+    opt = load_optimizer(study)
+    assert len(opt.trials) == 9
+    assert opt.recommend().params["c"] == "a"
 
 
 def test_an_enqueued_choice_that_does_not_equal_itself_is_pending(database):

@@ -241,8 +241,10 @@ def _rows(opened: Opened) -> list[dict[str, Any]]:
             {
                 "trial": trial.number,
                 "state": "withdrawn" if WITHDRAWN in trial.user_attrs else WORDS[trial.state],
-                **trial.system_attrs.get("fixed_params", {}),
-                **trial.params,
+                **{
+                    _column(name): value
+                    for name, value in {**trial.system_attrs.get("fixed_params", {}), **trial.params}.items()
+                },
                 "value": trial.value if trial.state == TrialState.COMPLETE else None,
                 "sd": trial.user_attrs.get(SD),
                 "reason": trial.user_attrs.get(WITHDRAWN, trial.user_attrs.get(REASON)),
@@ -252,11 +254,19 @@ def _rows(opened: Opened) -> list[dict[str, Any]]:
     return rows
 
 
+FIRST, LAST = ["trial", "state"], ["value", "sd", "reason", "suggested by"]
+"""Columns of a table, before and after the parameters."""
+
+
+def _column(name: str) -> str:
+    """The column of a parameter, which may be named like one of ours."""
+    return f"{name} (parameter)" if name in [*FIRST, *LAST] else name
+
+
 def _table(opened: Opened) -> str:
     rows = _rows(opened)
-    last = ["value", "sd", "reason", "suggested by"]
-    named = dict.fromkeys(name for row in rows for name in row)
-    header = [*(name for name in named if name not in last), *last] if rows else ["trial", "state", *last]
+    named = dict.fromkeys(name for row in rows for name in row if name not in [*FIRST, *LAST])
+    header = [*FIRST, *named, *LAST]
     text = io.StringIO()
     writer = csv.DictWriter(text, header, lineterminator="\n")
     writer.writeheader()
@@ -274,12 +284,14 @@ def _parse(pairs: Sequence[str], space: Space) -> dict[str, Any]:
             raise DataError(f"{pair!r} is neither the number of a trial nor a parameter such as {names[0]}=...")
         if name not in space.parameters:
             raise SpaceError(f"there is no parameter {name!r}; the parameters are {', '.join(names)}.")
+        if name in given:
+            raise SpaceError(f"the parameter {name!r} is given twice.")
         given[name] = read_cell(text, space.parameters[name], name)
     return space.accept(given)
 
 
 def _is_number(what: Sequence[str]) -> bool:
-    return len(what) == 1 and what[0].strip().isdigit()
+    return len(what) == 1 and what[0].strip().isdecimal()
 
 
 def _number(text: str) -> float | None:

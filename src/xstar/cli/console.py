@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -15,6 +16,11 @@ class Console:
     def __init__(self, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
+        self._noted: set[str] = set()
+        for stream in (sys.stdout, sys.stderr):
+            # Where a terminal lacks a letter, an escape is better than an error.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
 
     def answer(self, text: str, data: Any) -> None:
         """The answer of a command, in words or as JSON."""
@@ -27,6 +33,12 @@ class Console:
         if not self.quiet:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
+
+    def note(self, text: str) -> None:
+        """A remark that is made once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.remark(f"note: {text}")
 
     def complain(self, text: str) -> None:
         """What went wrong, in one line."""

@@ -53,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # With a space before it, argparse takes a negative number for what it is.
     options = _parser().parse_args([f" {word}" if NEGATIVE.fullmatch(word) else word for word in given])
     console = Console(options.json, getattr(options, "quiet", False))
-    if program and options.command != "run":
+    if program and options.action != "run":
         console.complain(f"only xstar run takes a program after two dashes; received {shlex.join(program)!r}.")
         return 2
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: console.remark(f"note: {message}")
+            warnings.showwarning = lambda message, *_: console.note(str(message))
             return _run(options, program, console)
     except KeyboardInterrupt:
         return 130
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, program: list[str], console: Console) -> int:
-    if options.command == "csv":
+    if options.action == "csv":
         return _csv(options, console)
     import optuna
 
@@ -83,27 +83,28 @@ def _run(options: argparse.Namespace, program: list[str], console: Console) -> i
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     logging.getLogger("xstar").setLevel(logging.ERROR)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    if options.command == "run":
+    if options.action == "run":
         return _work(options, program, console)
-    if options.command in ("tell", "fail"):
-        *what, value = [*options.what, "failed"] if options.command == "fail" else options.what
-        told = commands.Told.read(what, value, options.sd if options.command == "tell" else None, options.reason)
+    if options.action in ("tell", "fail"):
+        *what, value = [*options.what, "failed"] if options.action == "fail" else options.what
+        reason = None if options.reason is None else options.reason.strip()
+        told = commands.Told.read(what, value, options.sd if options.action == "tell" else None, reason)
         told.check(options.study)
         commands.tell(open_study(options.study, options.name, create=told.number is None), console, told)
         return 0
-    opened = open_study(options.study, options.name, create=options.command == "ask")
-    if options.command == "ask":
+    opened = open_study(options.study, options.name, create=options.action == "ask")
+    if options.action == "ask":
         commands.ask(opened, console, options.count)
-    elif options.command == "where":
+    elif options.action == "where":
         commands.where(opened, console, options.samples)
-    elif options.command == "explain":
+    elif options.action == "explain":
         commands.explain(opened, console, options.what)
-    elif options.command == "export":
+    elif options.action == "export":
         commands.export(opened, console, options.file)
-    elif options.command == "dashboard":
+    elif options.action == "dashboard":
         _dashboard(options, opened, console)
     else:
-        getattr(commands, options.command)(opened, console)
+        getattr(commands, options.action)(opened, console)
     return 0
 
 
@@ -120,8 +121,10 @@ def _work(options: argparse.Namespace, program: list[str], console: Console) -> 
     definition = Definition.read(path)
     settings = RunSettings.read(definition.run or {}, options, program)
     settings.program.check(list(definition.space.parameters))
+    logs = Path(settings.logs) if settings.logs else path.with_suffix(".trials")
+    if logs.exists() and not logs.is_dir():
+        raise SettingsError(f"the logs cannot be in {str(logs)!r}: it is not a folder.")
     opened = open_study(options.study, options.name, create=True, heartbeat=settings.heartbeat)
-    logs = Path(settings.logs) if settings.logs else opened.folder / f"{path.stem}.trials"
     worker = Worker(
         opened, settings.program, console, settings.trials, settings.workers, settings.tolerance,
         settings.max_failures, settings.grace, settings.heartbeat, logs,
@@ -206,7 +209,7 @@ def _parser() -> argparse.ArgumentParser:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("xstar", description=HELP, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("--version", action="version", version=f"xstar {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
 
     def command(name: str, says: str, more: str = "", study: bool = True) -> argparse.ArgumentParser:
         added = commands.add_parser(

@@ -35,7 +35,8 @@ from typing import Any
 
 from xstar.errors import SettingsError
 
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}\s\"':,]+)\}")
+PLACEHOLDER = re.compile(r"\{(\{[^{}\s\"':,]+\})\}|\{([^{}\s\"':,]+)\}")
+"""{{name}}, which stands for {name} itself, or {name}."""
 OWN = ("trial", "params_file", "result_file")
 """Placeholders that are not parameters."""
 POLL = 0.1
@@ -79,10 +80,10 @@ class Program:
         known = [*names, *OWN]
         for argument in self.argv:
             for found in PLACEHOLDER.finditer(argument):
-                if found[1] is not None and found[1] not in known:
+                if found[2] is not None and found[2] not in known:
                     raise SettingsError(
-                        f"the command has a placeholder {{{found[1]}}}, but the parameters are {', '.join(names)}; "
-                        f"write {{{{{found[1]}}}}} for the text itself."
+                        f"the command has a placeholder {{{found[2]}}}, but the parameters are {', '.join(names)}; "
+                        f"write {{{{{found[2]}}}}} for the text itself."
                     )
         if not PLACEHOLDER.search(self.argv[0]) and shutil.which(self.argv[0]) is None:
             raise SettingsError(f"there is no program {self.argv[0]!r}.")
@@ -99,6 +100,7 @@ class Program:
 
     def evaluate(self, number: int, params: Mapping[str, Any], folder: Path, stop: threading.Event) -> Outcome:
         """Run the program for a trial, its files in `folder`; again if it fails, as often as allowed."""
+        folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         files = {"params_file": folder / "params.json", "result_file": folder / "result.json"}
         text = json.dumps(dict(params), ensure_ascii=False, default=repr)
@@ -110,10 +112,12 @@ class Program:
             **{_variable(name): str(value) for name, value in params.items()},
             "XSTAR_PARAMS": text,
             "XSTAR_TRIAL": str(number),
-            **{f"XSTAR_{name.upper()}": str(path.resolve()) for name, path in files.items()},
+            **{f"XSTAR_{name.upper()}": str(path) for name, path in files.items()},
         }
         began = time.monotonic()
         for attempt in range(1, self.retries + 2):
+            if stop.is_set():
+                raise Interrupted
             files["result_file"].unlink(missing_ok=True)
             log = folder / ("stdout.txt" if attempt == 1 else f"stdout.{attempt}.txt")
             reason, again = self._run(argv, environment, log, stop)
@@ -139,8 +143,8 @@ class Program:
                 process = subprocess.Popen(
                     argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, start_new_session=True
                 )
-            except OSError as error:
-                return f"could not be started: {error.strerror or error}", False
+            except (OSError, ValueError) as error:
+                return f"could not be started: {getattr(error, 'strerror', None) or error}", False
             while True:
                 try:
                     code = process.wait(POLL)
@@ -155,7 +159,8 @@ class Program:
         if code == 0:
             return None, True
         if code < 0:
-            return f"killed by signal {signal.Signals(-code).name}", True
+            known = {item.value: item.name for item in signal.Signals}
+            return f"killed by signal {known.get(-code, -code)}", True
         said = _last_line(errors.read_text(encoding="utf-8", errors="replace"))
         return f"exit code {code}" + (f": {_shorten(said)}" if said else ""), True
 
@@ -188,7 +193,7 @@ def _variable(name: str) -> str:
 
 def _fill(argument: str, known: Mapping[str, Any]) -> str:
     def text(found: re.Match[str]) -> str:
-        return found[0][0] if found[1] is None else str(known[found[1]])
+        return found[1] or str(known[found[2]])
 
     return PLACEHOLDER.sub(text, argument)
 
@@ -235,7 +240,10 @@ def _from_json(path: Path, key: str) -> tuple[float, float | None]:
     numbers = [found] if sd is None else [found, sd]
     if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
         raise _NoValue(f"its result file has {_shorten(repr(found))} where a number should be")
-    return float(found), None if sd is None else float(sd)
+    try:
+        return float(found), None if sd is None else float(sd)
+    except OverflowError:
+        raise _NoValue("its result file has a number that is too large") from None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -9,14 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from xstar.cli.program import Program
-from xstar.definition import check_keys
+from xstar.definition import RUN_KEYS, check_keys
 from xstar.errors import SettingsError
 from xstar.numerics.checks import integer, positive
-
-KEYS = (
-    "command", "trials", "workers", "timeout", "retries", "value", "tolerance", "max_failures", "grace", "heartbeat",
-    "logs",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,8 +30,8 @@ class RunSettings:
     @classmethod
     def read(cls, table: Mapping[str, Any], options: argparse.Namespace, program: Sequence[str]) -> RunSettings:
         """The settings in a table, overridden by options that are not None, and by a program."""
-        check_keys(table, KEYS, "[run]")
-        given = {key: value for key in KEYS if (value := getattr(options, key, None)) is not None}
+        check_keys(table, RUN_KEYS, "[run]")
+        given = {key: value for key in RUN_KEYS if (value := getattr(options, key, None)) is not None}
         settings = {**table, **given}
         if "trials" not in settings:
             raise SettingsError("how many trials? Write trials = 40 below [run], or use --trials 40.")

@@ -10,6 +10,7 @@ A study keeps its definition, so that it can be opened by its storage alone.
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import time
@@ -31,7 +32,7 @@ from optuna.storages import (
 )
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from xstar.definition import Definition
 from xstar.errors import FileError, SettingsError, XstarError
@@ -90,18 +91,20 @@ def open_study(
     else:
         location = reference
     url = _to_url(location)
-    address = make_url(url).render_as_string(hide_password=True) if "://" in url else url
+    address = _shown(url) if isinstance(url, URL) else str(url)
     path_of_file = _file_of(url)
     if path_of_file is not None:
         if reference == location:
             folder = path_of_file.parent
-        _check_file(path_of_file, create and definition is not None, is_database="://" in url)
+        _check_file(path_of_file, create and definition is not None, is_database=isinstance(url, URL))
     with _complaints(address):
         study = _open(url, name, definition if create else None, heartbeat, address)
         return Opened(study, *_settle(study, definition, create), address, folder)
 
 
-def _open(url: str, name: str | None, create: Definition | None, heartbeat: int | None, address: str) -> optuna.Study:
+def _open(
+    url: URL | Path, name: str | None, create: Definition | None, heartbeat: int | None, address: str
+) -> optuna.Study:
     """The study; where several processes make it at the same moment, all but one of them try again."""
     for attempt in range(ATTEMPTS):
         try:
@@ -126,24 +129,30 @@ def _beside(storage: str, folder: Path) -> str:
     return storage if "://" in storage else str(folder / storage)
 
 
-def _to_url(location: str) -> str:
+def _to_url(location: str) -> URL | Path:
     """A URL for SQLAlchemy, or the path of a journal."""
     if "://" not in location:
-        return location if location.endswith(".log") else f"sqlite:///{location}"
+        return Path(location) if location.endswith(".log") else URL.create("sqlite", database=location)
     try:
         url = make_url(location)
-    except sqlalchemy.exc.ArgumentError as error:
-        raise SettingsError(f"{location!r} is not the URL of a database.") from error
-    if url.drivername == "postgresql":
-        url = url.set(drivername="postgresql+psycopg")
-    return url.render_as_string(hide_password=False)
+    except (sqlalchemy.exc.ArgumentError, ValueError):
+        # Without the URL itself: a password may be in it.
+        raise SettingsError(
+            "the URL of the storage cannot be read; write it as dialect://user:password@host:port/database."
+        ) from None
+    return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 
-def _file_of(url: str) -> Path | None:
-    if "://" not in url:
-        return Path(url)
-    parsed = make_url(url)
-    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
+def _shown(url: URL) -> str:
+    """The URL without passwords, of which some databases take one as an option."""
+    options = {key: value for key, value in url.query.items() if "pass" not in key.lower()}
+    return url.set(query=options).render_as_string(hide_password=True)
+
+
+def _file_of(url: URL | Path) -> Path | None:
+    if isinstance(url, Path):
+        return url
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
@@ -157,30 +166,39 @@ def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
     if not path.is_file():
         raise FileError(f"{str(path)!r} is not a file.")
     if not is_database:
-        with path.open("rb") as file:
-            if file.read(1) != b"{":
-                raise FileError(f"{str(path)!r} is not a journal of Optuna.")
+        if not _is_journal(path):
+            raise FileError(f"{str(path)!r} is not a journal of Optuna.")
         return
     try:
-        with closing(sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
         raise FileError(f"{str(path)!r} cannot be opened as a study: {error}.") from error
-    if tables and "studies" not in tables:
+    if not {"studies", "version_info"} <= tables and (tables or not may_create):
         raise FileError(f"{str(path)!r} is an SQLite file without Optuna studies.")
 
 
-def _open_storage(url: str, heartbeat: int | None) -> BaseStorage:
-    if "://" not in url:
-        return JournalStorage(JournalFileBackend(url))
-    backend = make_url(url).get_backend_name()
+def _is_journal(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return "op_code" in json.loads(file.readline())
+    except (ValueError, TypeError):
+        return False
+
+
+def _open_storage(url: URL | Path, heartbeat: int | None) -> BaseStorage:
+    if isinstance(url, Path):
+        return JournalStorage(JournalFileBackend(str(url)))
+    backend = url.get_backend_name()
     timeout = {"sqlite": "timeout", "postgresql": "connect_timeout", "mysql": "connect_timeout"}.get(backend)
     engine: dict[str, Any] = {"connect_args": {timeout: PATIENCE if backend == "sqlite" else 10} if timeout else {}}
     if backend != "sqlite":
         engine["pool_pre_ping"] = True  # a connection that a firewall has dropped is made anew
+    # Optuna takes braces for a placeholder of its own.
+    text = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")
     again = None if heartbeat is None else RetryHeartbeatStaleTrialCallback(MOST_RETRIES)
     return optuna.storages.get_storage(
-        RDBStorage(url, engine, heartbeat_interval=heartbeat, heartbeat_stale_trial_callback=again)
+        RDBStorage(text, engine, heartbeat_interval=heartbeat, heartbeat_stale_trial_callback=again)
     )
 
 

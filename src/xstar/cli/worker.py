@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from optuna.trial import FrozenTrial, TrialState
 from xstar import repeats
 from xstar.cli.console import Console
 from xstar.cli.program import Interrupted, Outcome, Program
-from xstar.cli.studies import MOST_RETRIES, Opened
+from xstar.cli.studies import MOST_RETRIES, Opened, brief
 from xstar.errors import SpaceExhausted, TrialError
 from xstar.integrations.records import REASON, SD, WITHDRAWN
 from xstar.trial import State, Trial, summarize
@@ -62,13 +62,13 @@ class Worker:
     _stop_by: float = float("inf")
     _kill: threading.Event = field(default_factory=threading.Event)
     _failures: int = 0
-    _beaten: float = 0.0
+    _alive: set[int] = field(default_factory=set)
 
     def run(self) -> str:
         """Why it ended: "complete", "tolerance", "failures", "exhausted" or "interrupted"."""
         self._bury_the_dead()
         reason: str | None = None
-        with self._signals(), ThreadPoolExecutor(self.workers) as pool:
+        with self._signals(), self._beating(), ThreadPoolExecutor(self.workers) as pool:
             try:
                 while True:
                     while reason is None and not self._asked_to_stop and len(self._running) < self.workers:
@@ -76,7 +76,6 @@ class Worker:
                     if not self._running:
                         break
                     finished, _ = wait(self._running, TICK, FIRST_COMPLETED)
-                    self._beat()
                     if self._asked_to_stop > 1 or time.monotonic() > self._stop_by:
                         self._kill.set()
                     for future in finished:
@@ -103,17 +102,30 @@ class Worker:
                 repeats.forbidden(optimizer.space, optimizer.trials, optimizer.noise)
             except SpaceExhausted:
                 return "exhausted"
-        trial = ask(self.opened)
+        trial = ask(self.opened, self._claim)
+        if self._asked_to_stop:
+            self._give_back(trial)
+            return None
         before = [other for other in study.get_trials(deepcopy=False) if other.number < trial.number]
         if _count(before) >= self.trials:
             # Another worker was faster: this one is too many.
             withdraw(self.opened, trial.number, "one too many")
             return "complete"
-        trial.set_user_attr(WORKER, [socket.gethostname(), os.getpid()])
         future = pool.submit(self.program.evaluate, trial.number, trial.params, self._folder(trial.number), self._kill)
         self._running[future] = trial
-        self._beat(always=True)
         return None
+
+    def _claim(self, trial: optuna.Trial) -> None:
+        """Say whose trial it is before its point is chosen, which may take a while."""
+        trial.set_user_attr(WORKER, [socket.gethostname(), os.getpid()])
+        self._alive.add(trial._trial_id)
+        self._beat(trial._trial_id)
+
+    def _give_back(self, trial: optuna.Trial) -> None:
+        """A trial that nobody evaluates now is the first that will be."""
+        withdraw(self.opened, trial.number, "interrupted")
+        self.opened.study.enqueue_trial(trial.params)
+        self.console.remark(f"#{trial.number}  interrupted; it will be run again")
 
     def _folder(self, number: int) -> Path:
         return self.logs / f"{number:05d}"
@@ -126,10 +138,10 @@ class Worker:
         try:
             outcome = future.result()
         except Interrupted:
-            withdraw(self.opened, trial.number, "interrupted")
-            self.opened.study.enqueue_trial(trial.params)
-            self.console.remark(f"#{trial.number}  interrupted; it will be run again")
+            self._give_back(trial)
             return None
+        finally:
+            self._alive.discard(trial._trial_id)
         tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
         self._failures = 0 if outcome.value is not None else self._failures + 1
         state: State = "failed" if outcome.value is None else "done"
@@ -150,13 +162,31 @@ class Worker:
 
     # The living and the dead
 
-    def _beat(self, always: bool = False) -> None:
+    @contextmanager
+    def _beating(self) -> Iterator[None]:
+        """Signs of life for all trials of this worker, also while the next point is being chosen."""
+        stop = threading.Event()
+
+        def beat() -> None:
+            while not stop.wait(self.heartbeat):
+                for trial_id in list(self._alive):
+                    self._beat(trial_id)
+
+        thread = threading.Thread(target=beat, daemon=True, name="xstar-heartbeat")
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _beat(self, trial_id: int) -> None:
         storage: Any = self.opened.study._storage
-        if not is_heartbeat_enabled(storage) or (not always and time.monotonic() < self._beaten + self.heartbeat):
-            return
-        self._beaten = time.monotonic()
-        for trial in self._running.values():
-            storage.record_heartbeat(trial._trial_id)
+        if is_heartbeat_enabled(storage):
+            try:
+                storage.record_heartbeat(trial_id)
+            except Exception as error:  # a database that is away for a moment may be back for the next one
+                self.console.note(f"the heartbeat could not be recorded: {brief(error)}")
 
     def _bury_the_dead(self) -> None:
         """Trials of processes of this machine that are gone are begun again."""
@@ -172,7 +202,7 @@ class Worker:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C, or the request to terminate, ends the run well; twice, at once."""
+        """Ctrl-C, a request to terminate or a terminal that closes end the run well; twice, at once."""
 
         def stop(*_: Any) -> None:
             self._asked_to_stop += 1
@@ -187,7 +217,8 @@ class Worker:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        before = {number: signal.signal(number, stop) for number in wanted}
         try:
             yield
         finally:
@@ -195,12 +226,18 @@ class Worker:
                 signal.signal(number, handler)
 
 
-def ask(opened: Opened) -> optuna.Trial:
-    """The next trial of a study, with all its parameters."""
+def ask(opened: Opened, claim: Callable[[optuna.Trial], None] | None = None) -> optuna.Trial:
+    """The next trial of a study, with all its parameters; `claim` is called before they are chosen."""
+    distributions = opened.distributions
     with warnings.catch_warnings():
         # Workers send heartbeats themselves.
         warnings.filterwarnings("ignore", "Heartbeat of storage is supposed")
-        return opened.study.ask(fixed_distributions=opened.distributions)
+        trial = opened.study.ask()
+    if claim is not None:
+        claim(trial)
+    for name, distribution in distributions.items():
+        trial._suggest(name, distribution)
+    return trial
 
 
 def tell(opened: Opened, number: int, value: float | None, sd: float | None, reason: str | None) -> None:

@@ -41,7 +41,7 @@ ALONE, OTHERS = (0.15, 0.4), 3.0
 """Lengthscales of a coordinate that decides alone, and of those that do not matter then."""
 MOST = 48
 """Of each kind of result so many are used: half of them nearest to the other kind, where the border is."""
-DELEGATES = 16
+DELEGATES = 24
 """Hyperparameters that stand for the whole grid in predictions."""
 SAFE, NEARLY = 0.9, 0.95
 """A point is likely to succeed if its chance is 0.9, or 0.95 of the highest chance anywhere if that is less."""

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.storages import BaseStorage
@@ -55,9 +56,11 @@ def to_parameter(distribution: BaseDistribution) -> Parameter:
 def to_distribution(parameter: Parameter) -> BaseDistribution:
     """The distribution of a parameter."""
     if isinstance(parameter, Real):
-        return FloatDistribution(parameter.low, parameter.high, parameter.log, parameter.step)
+        # The last step, not what is left of the range above it: Optuna would warn of that.
+        high = parameter.high if parameter.step is None else parameter.decode(np.ones(1))
+        return FloatDistribution(parameter.low, high, parameter.log, parameter.step)
     if isinstance(parameter, Integer):
-        return IntDistribution(parameter.low, parameter.high, parameter.log, parameter.step)
+        return IntDistribution(parameter.low, parameter.decode(np.ones(1)), parameter.log, parameter.step)
     if isinstance(parameter, Categorical):
         return CategoricalDistribution(parameter.choices)
     raise SpaceError(f"{type(parameter).__name__} has no distribution in Optuna.")
@@ -221,6 +224,10 @@ def _median(trials: Sequence[FrozenTrial]) -> float | None:
     return statistics.median(finite) if finite else None
 
 
+FOREVER = 1e10
+"""Seconds: about three hundred years."""
+
+
 def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float | None) -> set[int]:
     """Numbers of running trials that nobody works on any more, by their age in seconds or their heartbeat."""
     running = [trial for trial in trials if trial.state == TrialState.RUNNING]
@@ -228,7 +235,7 @@ def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float 
         return set()
     found = set()
     if age is not None:
-        limit = datetime.now() - timedelta(seconds=age)
+        limit = datetime.now() - timedelta(seconds=min(age, FOREVER))
         found = {trial.number for trial in running if trial.datetime_start and trial.datetime_start < limit}
     storage: Any = study._storage
     if is_heartbeat_enabled(storage):

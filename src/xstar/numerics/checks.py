@@ -76,10 +76,18 @@ def integer(value: Any, name: str, minimum: int) -> int:
 def positive(value: Any, name: str, below: float = math.inf) -> float:
     """A finite number greater than zero and less than `below`."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not real or not 0.0 < float(value) < below:
+    if not real or not 0.0 < as_float(value) < below:
         limit = "finite" if math.isinf(below) else f"< {below:g}"
         raise SettingsError(f"{name} must be a number > 0 and {limit}; received {value!r}.")
     return float(value)
+
+
+def as_float(value: Any) -> float:
+    """A real number as a float; infinite if it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def instance(value: Any, name: str, kind: type, example: str) -> None:

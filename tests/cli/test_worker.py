@@ -1,0 +1,427 @@
+"""Workers: complete runs, several at once, interruptions, deaths, and that no trial is lost or counted twice."""
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.storages import RDBStorage
+from optuna.trial import TrialState
+
+from xstar.cli import worker as module
+from xstar.cli.studies import open_study
+from xstar.cli.worker import DEATHS, WORKER
+from xstar.integrations.records import WITHDRAWN
+
+ECHO = ("--", "echo", "{x}")
+STATES = {TrialState.COMPLETE: "done", TrialState.FAIL: "failed", TrialState.RUNNING: "running"}
+STATES[TrialState.WAITING] = "waiting"
+
+
+def states(study):
+    return ["withdrawn" if WITHDRAWN in trial.user_attrs else STATES[trial.state] for trial in study.trials]
+
+
+def shell(line):
+    return ("--", "sh", "-c", line)
+
+
+@pytest.fixture
+def dead():
+    """The number of a process that is over."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+# From beginning to end
+
+
+def test_a_complete_run(ok, define, folder, stored):
+    define(run="trials = 5")
+    answer = ok("run", "study.toml", "--json", *ECHO)
+    trials = stored().trials
+    assert states(stored()) == ["done"] * 5
+    assert [trial.value for trial in trials] == [trial.params["x"] for trial in trials]
+    assert answer.json["params"]["x"] < min(trial.value for trial in trials) + 0.1
+    lines = answer.err.splitlines()
+    assert [line.split()[:2] for line in lines[:5]] == [[f"{k + 1}/5", f"#{k}"] for k in range(5)]
+    assert lines[5:] == ["the study has its 5 trials"]
+    logs = folder / "study.trials"
+    assert sorted(path.name for path in logs.iterdir()) == [f"{k:05d}" for k in range(5)]
+    for trial in trials:
+        outcome = json.loads((logs / f"{trial.number:05d}" / "outcome.json").read_text())
+        assert outcome["value"] == trial.value
+
+
+def test_the_run_is_that_of_ask_and_tell(ok, define, stored):
+    define("a.toml", name="same")
+    define("b.toml", name="same")
+    ok("run", "a.toml", "--trials", "5", *ECHO)
+    for k in range(5):
+        ok("tell", "b.toml", k, ok("ask", "b.toml", "--json").json["params"]["x"])
+    runs = [[(trial.params, trial.value) for trial in stored(path).trials] for path in ("a.db", "b.db")]
+    assert runs[0] == runs[1]
+
+
+def test_the_command_of_the_definition(ok, define, stored):
+    define(run='trials = 2\ncommand = ["sh", "-c", "echo {x}"]')
+    ok("run", "study.toml")
+    assert states(stored()) == ["done"] * 2
+
+
+def test_failures_are_taught(ok, define, stored):
+    define(run='trials = 6\nvalue = "regex:loss=(.*)"', method="random")
+    line = "case {trial} in 1) echo no >&2; exit 3;; 4) echo loss=nan;; *) echo loss=1; esac"
+    answer = ok("run", "study.toml", *shell(line))
+    assert states(stored()) == ["done", "failed", "done", "done", "failed", "done"]
+    assert [trial.user_attrs.get("xstar:reason") for trial in stored().trials] == [
+        None, "exit code 3: no", None, None, "value was nan", None,
+    ]  # fmt: skip
+    assert "->  failed: exit code 3: no" in answer.err
+    optimizer = open_study("study.toml").optimizer()
+    assert [trial.state for trial in optimizer.trials].count("failed") == 2
+
+
+def test_noise_is_taught(ok, define, stored):
+    ok("run", define(), "--trials", "2", *shell("echo {x} 0.25"))
+    assert [trial.user_attrs["xstar:sd"] for trial in stored().trials] == [0.25] * 2
+
+
+def test_going_on(ok, define, stored):
+    define(run="trials = 3", method="random")
+    ok("run", "study.toml", *ECHO)
+    again = ok("run", "study.toml", *shell("touch again; echo 1"))
+    assert states(stored()) == ["done"] * 3
+    assert not Path("again").exists(), "there was nothing to do"
+    assert "the study has its 3 trials" in again.err
+    assert "value there:" in again.out
+    ok("run", "study.toml", "--trials", "5", *ECHO)
+    assert states(stored()) == ["done"] * 5
+
+
+def test_what_was_told_by_hand_counts(ok, define, stored):
+    define(method="random")
+    ok("tell", "study.toml", "x=0.5", "1")
+    ok("fail", "study.toml", "x=0.6")
+    ok("ask", "study.toml")
+    ok("run", "study.toml", "--trials", "5", *ECHO)
+    assert states(stored()) == ["done", "failed", "running", "done", "done"]
+
+
+def test_only_failures_are_no_success(cli, define, stored):
+    answer = cli("run", define(method="random"), "--trials", "3", "--", "false")
+    assert (answer.code, answer.out) == (1, "")
+    assert states(stored()) == ["failed"] * 3
+
+
+def test_several_programs_at_once(ok, define, stored, folder):
+    """Each waits until another one runs, so that one at a time would fail."""
+    two = "test $(ls begun.* | wc -l) -ge 2 && echo {x} && exit"
+    wait = f"touch begun.{{trial}}; for _ in $(seq 100); do {two}; sleep 0.1; done; exit 1"
+    ok("run", define(method="random"), "--trials", "5", "--workers", "2", *shell(wait))
+    assert states(stored()) == ["done"] * 5
+
+
+def test_no_more_than_so_many_at_once(ok, define, stored):
+    crowd = "mkdir in.{trial}; ls -d in.* | wc -l; sleep 0.15; rmdir in.{trial}"
+    ok("run", define(method="random"), "--trials", "6", "--workers", "2", *shell(crowd))
+    assert {trial.value for trial in stored().trials} <= {1.0, 2.0}
+
+
+def test_logs_elsewhere_and_silence(ok, define, folder):
+    answer = ok("run", define(method="random"), "--trials", "1", "--logs", "some/where", "--quiet", *ECHO)
+    assert (folder / "some" / "where" / "00000" / "stdout.txt").exists()
+    assert not (folder / "study.trials").exists()
+    assert answer.err == ""
+    assert "value there:" in answer.out
+
+
+def test_logs_are_beside_the_definition(ok, define, folder):
+    (folder / "deep").mkdir()
+    ok("run", define("deep/study.toml", method="random", storage=f"sqlite:///{folder}/top.db"), "--trials", "1", *ECHO)
+    assert (folder / "deep" / "study.trials" / "00000").is_dir()
+
+
+def test_a_journal(ok, define):
+    """It has no heartbeats."""
+    ok("run", define(method="random", storage="study.log"), "--trials", "3", *ECHO)
+    assert ok("status", "study.log", "--json").json["trials"] == {"done": 3}
+
+
+# Why it stops
+
+
+def test_failures_in_a_row(cli, define, stored):
+    define(run="trials = 50\nmax_failures = 3", method="random")
+    answer = cli("run", "study.toml", *shell("test {trial} -eq 1 && echo 1"))
+    assert answer.code == 1
+    assert states(stored()) == ["failed", "done", "failed", "failed", "failed"]
+    assert "stopped after 3 failures in a row; the logs are in study.trials\n" in answer.err
+    assert "value there:" in answer.out, "what is known so far"
+
+
+def test_tolerance(ok, define, stored):
+    define(noise=0.0)
+    answer = ok("run", "study.toml", "--trials", "30", "--tolerance", "0.05", *ECHO)
+    assert 3 <= len(stored().trials) < 30
+    assert "with 95 % probability no more than 0.05 is left to gain" in answer.err
+    assert ok("where", "study.toml", "--json").json["left_to_gain"]["95%"] <= 0.05
+
+
+def test_an_exhausted_space(ok, cli, define, stored):
+    define(parameters='c = ["a", "b"]\nk = { low = 1, high = 2 }', noise=0.0)
+    for _ in range(2):
+        answer = ok("run", "study.toml", "--trials", "50", *shell("echo {k}"))
+        assert "every point of the space has been evaluated" in answer.err
+    trials = stored().trials
+    assert sorted((trial.params["c"], trial.params["k"]) for trial in trials) == [
+        ("a", 1),
+        ("a", 2),
+        ("b", 1),
+        ("b", 2),
+    ]
+    assert cli("ask", "study.toml").code == 1
+
+
+def test_a_trial_that_another_worker_has_given_up(ok, define, folder, stored):
+    """Its result comes too late: what the other has said stands, and the run goes on."""
+    (folder / "meddle.py").write_text(
+        "import sqlite3\n"
+        "with sqlite3.connect('study.db') as connection:\n"
+        "    connection.execute(\"UPDATE trials SET state = 'FAIL' WHERE number = 0\")\n"
+        "print(1)\n"
+    )
+    define(method="random")
+    ok("run", "study.toml", "--trials", "3", *shell("test {trial} -eq 0 && python3 meddle.py || echo {x}"))
+    assert states(stored()) == ["failed", "done", "done"]
+
+
+# Signs of life
+
+
+def test_heartbeats(ok, define, monkeypatch):
+    beats, original = [], RDBStorage.record_heartbeat
+    monkeypatch.setattr(RDBStorage, "record_heartbeat", lambda self, *args: beats.append(args) or original(self, *args))
+    ok(
+        "run",
+        define(method="random"),
+        "--trials",
+        "2",
+        "--heartbeat",
+        "1",
+        *shell("test {trial} -eq 0 || sleep 2.5; echo {x}"),
+    )
+    counts = [beats.count((trial,)) for trial in (1, 2)]
+    assert counts[0] >= 1
+    assert counts[1] >= 2, "again, after a second"
+    with closing(sqlite3.connect("study.db")) as connection:
+        assert {row[0] for row in connection.execute("SELECT trial_id FROM trial_heartbeats")} == {1, 2}
+
+
+def abandoned(study, worker, **attributes):
+    """A trial that some worker has begun."""
+    trial = study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    trial.set_user_attr(WORKER, worker)
+    for name, value in attributes.items():
+        trial.set_user_attr(name, value)
+    return trial
+
+
+def test_trials_of_dead_workers_are_begun_again(ok, define, stored, dead):
+    ok("tell", define(method="random"), "x=0.5", "1")
+    trial = abandoned(stored(), [socket.gethostname(), dead])
+    answer = ok("run", "study.toml", "--trials", "3", *ECHO)
+    study = stored()
+    assert states(study) == ["done", "withdrawn", "done", "done"]
+    assert study.trials[2].params == trial.params, "it comes first"
+    assert study.trials[2].user_attrs[DEATHS] == [1]
+    assert "#1  its worker has died; it will be run again" in answer.err
+
+
+def test_trials_that_kill_their_workers_are_given_up(ok, define, stored, dead):
+    ok("tell", define(method="random"), "x=0.5", "1")
+    trial = abandoned(stored(), [socket.gethostname(), dead], **{DEATHS: [7, 8]})
+    answer = ok("run", "study.toml", "--trials", "3", *ECHO)
+    assert states(stored()) == ["done", "withdrawn", "done", "done"]
+    assert trial.params not in [other.params for other in stored().trials[2:]]
+    assert "#1  its worker has died\n" in answer.err
+
+
+@pytest.mark.parametrize("machine", [None, "another.machine"])
+def test_trials_of_the_living_and_of_other_machines_go_on(ok, define, stored, machine, dead):
+    ok("tell", define(method="random"), "x=0.5", "1")
+    process = os.getppid() if machine is None else dead
+    abandoned(stored(), [machine or socket.gethostname(), process])
+    ok("run", "study.toml", "--trials", "3", *ECHO)
+    assert states(stored()) == ["done", "running", "done"]
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_trials_without_heartbeats_are_begun_again(ok, define, stored):
+    """The worker was on another machine, which is no more."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    trial = abandoned(stored(), ["another.machine", 1])
+    stored(heartbeat_interval=1)._storage.record_heartbeat(trial._trial_id)
+    with closing(sqlite3.connect("study.db")) as connection, connection:
+        connection.execute("UPDATE trial_heartbeats SET heartbeat = '2026-01-01 00:00:00'")
+    ok("run", "study.toml", "--trials", "3", *ECHO)
+    study = stored()
+    assert states(study) == ["done", "failed", "done", "done"]
+    assert study.trials[2].params == trial.params
+    evidence = open_study("study.toml").optimizer().trials
+    assert [trial.number for trial in evidence] == [0, 2, 3], "the point is not to blame"
+
+
+def test_a_worker_that_died_while_it_was_thinking(ok, define, stored, dead):
+    """There are no parameters yet, so that the trial is no evaluation: the study gets all that it shall have."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    process = subprocess.run(
+        [sys.executable, "-c", DIES_THINKING], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False, timeout=60
+    )
+    assert process.returncode == -signal.SIGKILL
+    assert states(stored()) == ["done", "running"]
+    ok("run", "study.toml", "--trials", "3", *ECHO)
+    assert states(stored()).count("done") == 3
+
+
+DIES_THINKING = """
+import os, signal
+from xstar.cli import main
+from xstar.integrations.optuna import XstarSampler
+XstarSampler.sample_relative = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main(["run", "study.toml", "--trials", "3", "--", "echo", "1"])
+"""
+
+
+def test_an_error_of_our_own_leaves_no_program_behind(cli, define, monkeypatch, ended):
+    """Whatever happens, no program outlives its worker."""
+
+    def broken(*_):
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(module, "tell", broken)
+    first, second = "while ! test -e pid; do sleep 0.05; done; echo 1", "echo $$ > pid; exec sleep 300"
+    with pytest.raises(RuntimeError, match="out of order"):
+        cli(
+            "run", define(method="random"), "--trials", "5", "--workers", "2",
+            *shell(f"if test {{trial}} -eq 0; then {first}; else {second}; fi"),
+        )  # fmt: skip
+    assert ended()
+
+
+def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored):
+    """It came while the next point was being looked for."""
+    original = module.ask
+
+    def interrupted(*arguments):
+        trial = original(*arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+        return trial
+
+    monkeypatch.setattr(module, "ask", interrupted)
+    answer = cli("run", define(method="random"), "--trials", "3", "--grace", "0.2", *shell("touch begun; sleep 60"))
+    assert answer.code == 130
+    assert "running" not in states(stored())
+    assert not Path("begun").exists()
+
+
+# Signals, in processes of their own. The programs send them to their worker.
+
+
+def interrupting(how, then="sleep 60", at=1):
+    """A program that sends a signal to its worker in one trial."""
+    return shell(f"test {{trial}} -ne {at} && {{ echo {{x}}; exit; }}; {how}; {then}")
+
+
+def test_an_interruption(script, ok, define, stored):
+    define(run="trials = 4\ngrace = 0.2", method="random")
+    began = time.monotonic()
+    answer = script("run", "study.toml", *interrupting("kill -INT $PPID"))
+    assert time.monotonic() - began < 30.0
+    assert answer.code == 130
+    assert "Traceback" not in answer.err
+    assert "stopping: 1 running evaluation has 0.2 s to end; Ctrl-C again ends them now\n" in answer.err
+    assert "#1  interrupted; it will be run again\ninterrupted; the same command goes on\n" in answer.err
+    assert "value there:" in answer.out
+    assert states(stored()) == ["done", "withdrawn", "waiting"]
+    interrupted = stored().trials[1].params
+    ok("run", "study.toml", *ECHO)
+    study = stored()
+    assert states(study) == ["done", "withdrawn", "done", "done", "done"]
+    assert study.trials[2].params == interrupted, "what was interrupted comes first"
+
+
+def test_an_evaluation_that_ends_in_time_counts(script, define, stored):
+    define(run="trials = 4\ngrace = 30", method="random")
+    answer = script("run", "study.toml", *interrupting("kill -TERM $PPID", "sleep 0.5; echo 7"))
+    assert answer.code == 130, "a request to terminate is an interruption too"
+    assert "stopping: 1 running evaluation has 30 s to end" in answer.err
+    assert states(stored()) == ["done", "done"]
+    assert stored().trials[1].value == 7.0
+
+
+def test_two_interruptions_end_it_at_once(script, define, stored, ended):
+    define(run="trials = 4\ngrace = 600", method="random")
+    again = "sleep 300 & echo $! > pid; for _ in $(seq 99); do kill -INT $PPID; sleep 0.3; done"
+    assert script("run", "study.toml", *interrupting(again)).code == 130
+    assert states(stored()) == ["done", "withdrawn", "waiting"]
+    assert ended()
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_worker_only(start, define, stored):
+    """The terminal sends it to the whole group: programs have groups of their own."""
+    define(run="trials = 1\ngrace = 600", method="random")
+    line = "touch begun; while ! test -e go; do sleep 0.05; done; echo {x}"
+    process = start("run", "study.toml", *shell(line), start_new_session=True)
+    while not Path("begun").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.stderr.readline().startswith("stopping: ")
+    Path("go").touch()
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert states(stored()) == ["done"]
+
+
+def test_a_worker_that_was_killed(script, ok, define, stored):
+    define(run="trials = 4", method="random")
+    answer = script("run", "study.toml", *interrupting("kill -KILL $PPID", "exit 0"))
+    assert answer.code == -signal.SIGKILL
+    assert states(stored()) == ["done", "running"]
+    killed = stored().trials[1].params
+    answer = ok("run", "study.toml", *ECHO)
+    assert "#1  its worker has died; it will be run again" in answer.err
+    study = stored()
+    assert states(study) == ["done", "withdrawn", "done", "done", "done"]
+    assert study.trials[2].params == killed
+
+
+def test_two_workers_in_one_file(start, ok, define, stored, folder):
+    """Twelve evaluations, no more and no fewer, each once; the first of each worker waits for the other one."""
+    define(run="trials = 12", method="random")
+    ok("run", "study.toml", "--trials", "1", *ECHO)
+    line = "echo run >> ran.{trial}; touch by.$PPID; while test $(ls by.* | wc -l) -lt 2; do sleep 0.05; done; echo {x}"
+    runs = [start("run", "study.toml", *shell(line)) for _ in range(2)]
+    for process in runs:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    found = states(stored())
+    assert found.count("done") == 12
+    assert set(found) <= {"done", "withdrawn"}
+    done = [trial for trial in stored().trials if trial.state == TrialState.COMPLETE]
+    assert [trial.number for trial in done] == list(range(12))
+    assert len({trial.params["x"] for trial in done}) == 12
+    assert {path.name: path.read_text() for path in folder.glob("ran.*")} == {f"ran.{k}": "run\n" for k in range(1, 12)}
+    assert {tuple(trial.user_attrs[WORKER]) for trial in done[1:]} == {
+        (socket.gethostname(), process.pid) for process in runs
+    }
