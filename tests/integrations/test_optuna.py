@@ -427,20 +427,33 @@ def test_many_parameters_with_long_names_are_shared_in_pieces_that_every_databas
     assert max(map(len, stored)) <= 2045
 
 
+def share(study, trial, params):
+    distributions = {name: FloatDistribution(0.0, 1.0) for name in params}
+    records.share(study._storage, trial._get_latest_trial(), xstar.Trial(trial.number, params), distributions)
+
+
 def test_quotes_and_backslashes_fit_too(database):
     study = study_of(None, storage=database())
-    trial = study.ask()
-    worst = {"params": {'"\\' * 100 + str(i): 0.5 for i in range(30)}}
-    records.share(study._storage, trial._get_latest_trial(), worst)
+    worst = {'"\\' * 100 + str(i): 0.5 for i in range(30)}
+    share(study, study.ask(), worst)
     (seen,) = optuna.load_study(study_name="s", storage=database()).trials
-    assert records.shared(seen) == worst
+    assert records.shared(seen) == {"params": worst}
     assert len(seen.system_attrs) > 10
     assert max(len(json.dumps(piece)) for piece in seen.system_attrs.values()) <= 2045
 
 
+@pytest.mark.parametrize("length", [records.PIECE - 1, records.PIECE, records.PIECE + 1, 3 * records.PIECE])
+def test_pieces_may_be_full(length, database):
+    params = {"x" * (length - len(json.dumps({"params": {"": 0.5}}))): 0.5}
+    assert len(json.dumps({"params": params})) == length
+    study = study_of(None, storage=database())
+    share(study, study.ask(), params)
+    assert records.shared(optuna.load_study(study_name="s", storage=database()).trials[0]) == {"params": params}
+
+
 def test_pieces_that_are_missing_say_nothing():
     study = study_of(None)
-    records.share(study._storage, study.ask()._get_latest_trial(), {"params": {"x" * 2500: 0.5}})
+    share(study, study.ask(), {"x" * 2500: 0.5})
     (trial,) = study.trials
     assert list(trial.system_attrs) == [f"{records.SHARED}:{i}" for i in range(3)]
     for gone in list(trial.system_attrs):
@@ -450,13 +463,31 @@ def test_pieces_that_are_missing_say_nothing():
 
 def test_what_is_shared_again_replaces_what_was_shared_before():
     study = study_of(None)
-    trial = study.ask()._get_latest_trial()
-    for suggestion in ({"params": {"x" * 2500: 0.5}}, {"params": {"x": 0.25}}):
-        records.share(study._storage, trial, suggestion)
-        assert records.shared(study.trials[0]) == suggestion
+    trial = study.ask()
+    for params in ({"x" * 2500: 0.5}, {"x": 0.25}, {"x" * 1500: 0.75}):
+        share(study, trial, params)
+        assert records.shared(study.trials[0]) == {"params": params}
 
 
 # Two workers at the same time
+
+
+def test_trials_that_are_just_being_chosen_are_counted_on_as_in_a_batch():
+    batch = [trial.params for trial in load_optimizer(line_study(noise=0.0)).ask(3)]
+    for place in range(3):
+        study = line_study(noise=0.0)
+        together = [study.ask() for _ in range(3)]
+        assert suggested(together[place], LINE) == batch[place]
+
+
+@pytest.mark.parametrize("why", ["withdrawn", "stale", "old"])
+def test_nobody_chooses_for_a_trial_that_does_not_count(monkeypatch, why):
+    study = line_study(stale_after=5.0 if why == "stale" else 1000.0)
+    attributes = {"user_attrs": {"xstar:withdrawn": True}} if why == "withdrawn" else {}
+    add(study, {}, state=TrialState.RUNNING, distributions={}, age=100.0 if why == "old" else 10.0, **attributes)
+    calls = spy_on_proposals(monkeypatch)
+    study.ask(LINE)
+    assert calls == [4]
 
 
 def spy_on_proposals(monkeypatch, meanwhile=None):
@@ -507,8 +538,8 @@ def test_points_elsewhere_are_no_reason_to_suggest_again(monkeypatch):
     def rival(suggestion):
         elsewhere = 1.0 if suggestion.params["x"] < 0.5 else 0.0
         add(study, {"x": elsewhere}, state=TrialState.RUNNING)
+        add(study, {"x": elsewhere}, 0.0)
         add(study, {}, state=TrialState.RUNNING, distributions={})
-        add(study, suggestion.params, 0.0)
 
     calls = spy_on_proposals(monkeypatch, rival)
     study.ask(LINE)

@@ -37,6 +37,8 @@ INDEPENDENT = 5
 """Marks the random numbers of parameters that are sampled one by one."""
 CLOSE = 0.01
 """Two points of the unit cube that differ by less in every coordinate are nearly the same experiment."""
+SILENT = 3
+"""Complete trials that should have taught something."""
 ATTEMPTS = 3
 """How often a suggestion is made again because another worker was faster with nearly the same one."""
 
@@ -80,13 +82,14 @@ class XstarSampler(BaseSampler):
         self.n_startup_trials = (
             None if n_startup_trials is None else max(1, integer(n_startup_trials, "n_startup_trials", 0))
         )
-        self.search_space = None if search_space is None else dict(search_space)
+        self.search_space = None if search_space is None else _check_distributions(search_space)
         self.noise = None if noise is None else check_sd(noise, "noise")
         self.stale_after = None if stale_after is None else positive(stale_after, "stale_after")
         self.use_pruned = use_pruned
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
         self._warned: set[str] = set()
+        self._silent = False
         self._latest: Optimizer | None = None
         self._lock = threading.Lock()
 
@@ -122,16 +125,19 @@ class XstarSampler(BaseSampler):
         _check_single(study)
         if not search_space:
             return {}
+        # What has no choice any more is part of the model: trials with other values of it are of another function.
+        known = self.search_space or records.common_distributions(study._get_trials(deepcopy=False))
+        fixed = {name: distribution for name, distribution in known.items() if distribution.single()}
         with self._lock:
             try:
-                suggestion = self._suggest(study, trial, search_space)
+                suggestion = self._suggest(study, trial, {**fixed, **search_space})
             except SpaceExhausted as error:
                 _logger.warning("trial %d repeats a point: %s", trial.number, error)
                 return {}
         if suggestion.diagnostics["why"] is not None:
             how = map(suggestion.diagnostics.get, ("rung", "why"))
             _logger.info("trial %d was suggested by %s: %s", trial.number, *how)
-        return dict(suggestion.params)
+        return {name: suggestion.params[name] for name in search_space}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -155,6 +161,16 @@ class XstarSampler(BaseSampler):
             self._warned.add(name)
             _logger.warning("parameter %r is not part of all complete trials, so it is sampled independently.", name)
 
+    def _warn_of_silence(self, trials: Sequence[FrozenTrial], evidence: Sequence[Trial]) -> None:
+        """Say once if complete trials teach nothing."""
+        complete = sum(trial.state == TrialState.COMPLETE for trial in trials)
+        if complete >= SILENT and not self._silent and all(trial.state == "pending" for trial in evidence):
+            self._silent = True
+            _logger.warning(
+                "none of the %d complete trials has all parameters of the search space, so that nothing is learned.",
+                complete,
+            )
+
     def optimizer(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Optimizer:
         """What the study says, as an `Optimizer` with the sampler's settings."""
         trials = study._get_trials(deepcopy=False)
@@ -165,7 +181,8 @@ class XstarSampler(BaseSampler):
                 "search_space= to the sampler to name them."
             )
         space = records.to_space(known)
-        return self._told(study, self._evidence(study, trials, known, space), space)
+        stale = records.stale_trials(study, trials, self.stale_after)
+        return self._told(study, self._evidence(study, trials, known, space, stale), space)
 
     def _evidence(
         self,
@@ -173,13 +190,12 @@ class XstarSampler(BaseSampler):
         trials: Sequence[FrozenTrial],
         distributions: Mapping[str, BaseDistribution],
         space: Space,
-        without: Collection[int] = (),
+        without: Collection[int],
     ) -> list[Trial]:
         """What trials say, except some."""
-        stale = records.stale_trials(study, trials, self.stale_after).union(without)
         maximize = study.direction == StudyDirection.MAXIMIZE
         return records.to_trials(
-            trials, distributions, space, maximize=maximize, use_pruned=self.use_pruned, stale=stale
+            trials, distributions, space, maximize=maximize, use_pruned=self.use_pruned, without=without
         )
 
     def _told(self, study: Study, evidence: Sequence[Trial], space: Space, like: Optimizer | None = None) -> Optimizer:
@@ -191,24 +207,38 @@ class XstarSampler(BaseSampler):
     def _suggest(self, study: Study, trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> Trial:
         """The suggestion, shared; made again if another worker has meanwhile taken nearly the same point."""
         space = records.to_space(distributions)
+        held = records.settled(trial, distributions)
         for _ in range(ATTEMPTS):
             trials = study._get_trials(deepcopy=False)
-            evidence = self._evidence(study, trials, distributions, space, {trial.number})
+            stale = records.stale_trials(study, trials, self.stale_after)
+            evidence = self._evidence(study, trials, distributions, space, stale | {trial.number})
+            self._warn_of_silence(trials, evidence)
             known = {other.number for other in evidence}
             optimizer = self._told(study, evidence, space)
-            for other in records.choosing(trials, trial, known):
+            for other in records.choosing(trials, trial, known | stale, distributions):
                 # It is about to take what it would be given: count on that, as in a batch.
-                taken = optimizer.propose(other.number, records.enqueued(other, space))
+                taken = optimizer.propose(other.number, records.settled(other, distributions))
                 evidence.append(Trial(other.number, taken.params))
                 optimizer = self._told(study, evidence, space, like=optimizer)
-            suggestion = optimizer.propose(trial.number, records.enqueued(trial, space))
+            suggestion = optimizer.propose(trial.number, held)
             self._latest = optimizer
             records.share(study._storage, trial, suggestion, distributions)
             later = [other for other in study._get_trials(deepcopy=False) if other.number not in known]
-            news = self._evidence(study, later, distributions, space, {trial.number})
+            news = self._evidence(study, later, distributions, space, stale | {trial.number})
             if not _is_close(suggestion, news, space):
                 break
         return suggestion
+
+
+def _check_distributions(search_space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
+    for name, distribution in dict(search_space).items():
+        if not isinstance(distribution, BaseDistribution):
+            raise SettingsError(
+                f'search_space has {distribution!r} for "{name}"; it needs distributions of Optuna, for example '
+                "FloatDistribution(0.0, 1.0)."
+            )
+    records.to_space(search_space)  # which complains about what it cannot hold
+    return dict(search_space)
 
 
 def _is_close(suggestion: Trial, others: Sequence[Trial], space: Space) -> bool:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import logging
 import math
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,9 +29,11 @@ from optuna.storages import BaseStorage
 from optuna.storages._heartbeat import is_heartbeat_enabled
 from optuna.trial import FrozenTrial, TrialState
 
-from xstar.errors import SpaceError
+from xstar.errors import DataError, SpaceError
 from xstar.space import Categorical, Integer, Parameter, Real, Space
-from xstar.trial import State, Trial
+from xstar.trial import State, Trial, check_sd
+
+_logger = logging.getLogger(__name__)
 
 SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
@@ -91,7 +94,11 @@ def share(
     storage: BaseStorage, trial: FrozenTrial, suggestion: Trial, distributions: Mapping[str, BaseDistribution]
 ) -> None:
     """Let other workers see at once what was suggested: `trial.params` fills only as the objective asks for them."""
-    params = {name: float(each.to_internal_repr(suggestion.params[name])) for name, each in distributions.items()}
+    params = {
+        name: float(distribution.to_internal_repr(suggestion.params[name]))
+        for name, distribution in distributions.items()
+        if not distribution.single()
+    }
     how = {key: suggestion.diagnostics[key] for key in ("rung", "why", "bits") if key in suggestion.diagnostics}
     text = json.dumps({"params": params, **how})
     # The last piece is the first that is not full: those of a longer text from before do not count.
@@ -116,33 +123,42 @@ def shared(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def known_params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """The parameters of a trial as far as they are known: suggested, enqueued, or used already."""
+    """The parameters of a trial as far as they are known: suggested, enqueued, used already, or without a choice."""
     suggested = shared(trial).get("params", {})
-    known = {
-        name: distribution.to_external_repr(suggested[name])
-        for name, distribution in distributions.items()
-        if name in suggested
-    }
-    return {**known, **trial.system_attrs.get("fixed_params", {}), **_params(trial, distributions)}
+    known = {}
+    for name, distribution in distributions.items():
+        if name in suggested:
+            known[name] = distribution.to_external_repr(suggested[name])
+        elif distribution.single():
+            known[name] = to_parameter(distribution).decode(np.zeros(1))
+    return {**known, **settled(trial, distributions)}
 
 
-def enqueued(trial: FrozenTrial, space: Space) -> dict[str, Any]:
-    """The enqueued parameters of a trial that the space has, and can hold."""
+def settled(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """The parameters that a trial has already, or that are enqueued for it, as far as they can be held."""
     found = {}
     for name, value in trial.system_attrs.get("fixed_params", {}).items():
-        with contextlib.suppress(KeyError, SpaceError):
-            found[name] = space.parameters[name].accept(value, name)
-    return found
+        with contextlib.suppress(KeyError, ValueError, TypeError):
+            found[name] = _own_choice(value, distributions[name])
+            to_parameter(distributions[name]).accept(found[name], name)
+    return {**found, **_params(trial, distributions)}
 
 
 def _params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """Choices by their place, because what comes from a database may not equal itself (NaN does not)."""
+    """The parameters of a trial that are wanted."""
     found = {}
-    for name, value in trial.params.items():
-        wanted, own = distributions.get(name), trial.distributions[name]
-        by_place = isinstance(wanted, CategoricalDistribution) and isinstance(own, CategoricalDistribution)
-        found[name] = wanted.to_external_repr(own.to_internal_repr(value)) if by_place and wanted else value
+    for name, distribution in distributions.items():
+        if name in trial.params:
+            with contextlib.suppress(ValueError):
+                found[name] = _own_choice(trial.params[name], distribution)
     return found
+
+
+def _own_choice(value: Any, distribution: BaseDistribution) -> Any:
+    """Choices by their place, because what comes from a database may not equal itself (NaN does not)."""
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.to_external_repr(distribution.to_internal_repr(value))
+    return value
 
 
 def to_trials(
@@ -152,16 +168,15 @@ def to_trials(
     *,
     maximize: bool,
     use_pruned: bool = True,
-    stale: Iterable[int] = (),
+    without: Collection[int] = (),
 ) -> list[Trial]:
-    """The evidence of trials, by their numbers; `stale` are numbers of running trials that no longer count."""
-    dead = set(stale)
+    """The evidence of trials, by their numbers; those `without` do not count, stale ones for example."""
     retried = {trial.system_attrs["failed_trial"] for trial in trials if "failed_trial" in trial.system_attrs}
     retried.update(number for trial in trials for number in trial.system_attrs.get("retry_history", ()))
     median = _median(trials)
     found = []
     for trial in trials:
-        if trial.number in dead or trial.number in retried or WITHDRAWN in trial.user_attrs:
+        if trial.number in without or trial.number in retried or WITHDRAWN in trial.user_attrs:
             continue
         state, value, reason = _outcome(trial, median if use_pruned else None, maximize)
         if state is None:
@@ -173,22 +188,42 @@ def to_trials(
         except (KeyError, SpaceError):
             continue
         diagnostics = {key: item for key, item in shared(trial).items() if key != "params"}
-        sd = trial.user_attrs.get(SD) if state == "done" else None
+        sd = _noise(trial) if state == "done" else None
         found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))
     return found
 
 
-def choosing(trials: Sequence[FrozenTrial], trial: FrozenTrial, known: Collection[int]) -> list[FrozenTrial]:
-    """Trials that began before one, whose parameters are just being chosen: running, young, and not yet known."""
+def _noise(trial: FrozenTrial) -> float | None:
+    """The noise of a value, if it was told and makes sense."""
+    sd = trial.user_attrs.get(SD)
+    try:
+        return None if sd is None else check_sd(sd, SD)
+    except DataError as error:
+        _logger.warning("the noise of trial %d is ignored: %s", trial.number, error)
+        return None
+
+
+def choosing(
+    trials: Sequence[FrozenTrial],
+    trial: FrozenTrial,
+    settled_ones: Collection[int],
+    distributions: Mapping[str, BaseDistribution],
+) -> list[FrozenTrial]:
+    """Trials that began before one, whose parameters are just being chosen: running, young, and not yet known.
+
+    `settled_ones` are numbers of trials that are known, or do not count.
+    """
     now = datetime.now()
     return [
         other
         for other in trials
         if other.state == TrialState.RUNNING
         and other.number < trial.number
-        and other.number not in known
+        and other.number not in settled_ones
+        and WITHDRAWN not in other.user_attrs
         and other.datetime_start is not None
         and abs(now - other.datetime_start) < timedelta(seconds=CHOICE)
+        and not distributions.keys() <= known_params(other, distributions).keys()
     ][-MOST_CHOOSING:]
 
 
