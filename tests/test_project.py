@@ -1,6 +1,8 @@
 """What the README shows runs, the demo draws its picture, the benchmarks work, and importing stays light."""
 
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +24,8 @@ def test_the_code_of_the_readme_runs(tmp_path, monkeypatch):
     assert np.allclose(names["result"].x, [0.3, -1.0], atol=0.1)
     assert [trial.state for trial in names["opt"].trials] == ["done", "done", "done", "failed", "pending"]
     assert (tmp_path / "study.json").exists()
+    assert len(names["study"].trials) == 8
+    assert abs(names["best"].params["x"] - 0.3) < 0.01
     assert np.all((names["x_next"] >= 0.0) & (names["x_next"] <= 1.0))
 
 
@@ -47,10 +51,28 @@ def test_examples_draw_their_pictures(name, tmp_path):
         ("tune_sklearn", r"15 evaluations, stopped by budget"),
         ("lab_csv", r"9 results read, 2 of them failed"),
         ("batch_of_four", r"24 evaluations in 6 batches, \d+ failed"),
+        ("optuna_study", r"16 trials, best 0\.[0-3]\d* at"),
     ],
 )
 def test_examples_say_what_they_found(name, said):
     assert re.search(said, run_example(name))
+
+
+def test_the_program_of_the_readme_is_tuned(tmp_path):
+    """Its commands, with fewer trials."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    console = re.findall(r"```console\n(xstar run.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    folder, answers = Path(sys.executable).parent, []
+    for command in console[0].splitlines():
+        words = shlex.split(command.replace(" -- ", " --trials 8 -- "))
+        words = [{"xstar": str(folder / "xstar"), "python": sys.executable}.get(word, word) for word in words]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+        answers.append(done.stdout)
+    assert re.search(r"value there: 0\.\d+ ±", answers[0])
+    assert "left to gain" in answers[1]
+    assert sorted(path.name for path in (tmp_path / "examples" / "study.trials").iterdir()) == [
+        f"{k:05d}" for k in range(8)
+    ]
 
 
 def test_importing_is_light():
@@ -109,6 +131,25 @@ def test_the_failures_benchmark_counts_failures():
     from benchmarks.failures import ours
 
     assert 8 <= ours("fails on the right, rises to the border", "random", 0) <= 18
+
+
+def test_the_latency_benchmark_finds_the_same_point_by_both_ways(tmp_path):
+    from benchmarks.latency import ask, fill
+
+    path = str(tmp_path / "study.db")
+    fill(12, path)
+    (_, ours), (_, theirs) = (ask(who, 12, path) for who in ("Optimizer.ask", "XstarSampler"))
+    assert ours == theirs
+
+
+def test_the_benchmark_through_optuna_is_the_same_with_the_space_given():
+    from benchmarks.through_optuna import run
+
+    direct, given, inferred = (
+        run("branin", driver, 0, 6) for driver in ("Optimizer", "sampler, space given", "sampler")
+    )
+    assert direct == given
+    assert direct != inferred
 
 
 def test_the_regret_benchmark_within_the_model_improves_on_the_start():
