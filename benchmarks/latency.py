@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import shutil
 import statistics
 import tempfile
 import time
@@ -94,22 +95,22 @@ def main() -> None:
     for n in options.sizes:
         row: dict[str, Any] = {"n": n}
         points: dict[str, list[float]] = {}
-        for who in WHO:
-            if who == "GPSampler" and (n not in options.rivals or not importlib.util.find_spec("torch")):
-                row[who] = None
-                continue
-            with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder:
+            filled, used = Path(folder) / "filled.db", Path(folder) / "used.db"
+            fill(n, str(filled))
+            for who in WHO:
+                if who == "GPSampler" and (n not in options.rivals or not importlib.util.find_spec("torch")):
+                    row[who] = None
+                    continue
                 times = []
                 # GPSampler is asked once where it takes minutes.
-                for repeat in range(1 if who == "GPSampler" and n > 1000 else REPEATS):
+                for _ in range(1 if who == "GPSampler" and n > 1000 else REPEATS):
                     # A fresh study every time: the last suggestion is a trial of it.
-                    path = str(Path(folder) / f"{repeat}.db")
-                    if who != "Optimizer.ask":
-                        fill(n, path)
+                    shutil.copyfile(filled, used)
                     with spawned(1) as pool:
-                        seconds, points[who] = pool.submit(ask, who, n, path).result()
+                        seconds, points[who] = pool.submit(ask, who, n, str(used)).result()
                     times.append(seconds)
-            row[who] = statistics.median(times)
+                row[who] = statistics.median(times)
         row["ratio"] = row["XstarSampler"] / row["Optimizer.ask"]
         row["same"] = points["XstarSampler"] == points["Optimizer.ask"]
         rows.append(row)
