@@ -21,7 +21,7 @@ def thin(X: HostArray, values: HostArray, limit: int) -> HostArray:
         return np.arange(len(X))
     from scipy.spatial import cKDTree
 
-    _, near = cKDTree(X).query(X, k=NEIGHBORS)
+    _, near = cKDTree(X).query(X, k=min(NEIGHBORS, len(X)))
     best_first = np.argsort(-values[near].mean(axis=1), kind="stable")
     chosen = best_first[: limit - limit // 2]
     return np.sort(np.concatenate([chosen, cover(X, chosen, limit // 2)]))

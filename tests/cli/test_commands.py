@@ -107,7 +107,7 @@ def test_a_batch_ends_with_the_space(ok, cli, define):
     assert {trial["params"]["c"] for trial in ok("ask", "study.toml", "-n", "9", "--json").json} == {"a", "b", "c"}
     answer = cli("ask", "study.toml")
     assert (answer.code, answer.out) == (1, "")
-    assert "all 3 points of the space have been evaluated or are pending" in answer.err
+    assert "every point of the space has been evaluated or is pending" in answer.err
 
 
 # Telling

@@ -12,7 +12,7 @@ from optuna.storages import RDBStorage
 from sqlalchemy.exc import OperationalError
 
 import xstar
-from xstar.cli.main import EXAMPLES
+from xstar.cli.parser import EXAMPLES
 
 ARGUMENTS = {
     "run": ["STUDY", "--trials", "--workers", "--timeout", "--retries", "--value", "--tolerance", "--max-failures",
@@ -130,7 +130,7 @@ BAD = [
     # run
     ("run study.toml -- echo 1", "how many trials? Write trials = 40 below [run], or use --trials 40"),
     ("run run.toml", "there is no command to run; write it after two dashes"),
-    ("run study.db --trials 1 -- echo 1", "xstar run needs a definition, a TOML file; received 'study.db'"),
+    ("run study.db --trials 1 -- echo 1", "xstar run needs a definition, the path of a TOML file"),
     ("run run.toml -- no-such-program", "there is no program 'no-such-program'"),
     ("run run.toml -- echo {y}", "has a placeholder {y}, but the parameters are x"),
     ("run run.toml --value regex:( -- echo 1", "'(' is not a regular expression"),
@@ -192,7 +192,7 @@ def test_bad_input(cli, files, tree, line, message):
         ("ask study.toml -n 0", "it must be 1 or more; received 0"),
         ("ask study.toml -n many", "argument -n/--count"),
         ("where study.toml --samples 0", "it must be 1 or more"),
-        ("tell study.toml", "required: NUMBER VALUE"),
+        ("tell study.toml", "required: WHAT"),
         ("tell study.toml 0 1 --sd much", "argument --sd: invalid float value: 'much'"),
         ("run run.toml --trials 2.5 -- echo 1", "argument --trials: invalid int value"),
         ("status study.toml --verbose", "unrecognized arguments: --verbose"),

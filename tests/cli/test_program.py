@@ -245,6 +245,7 @@ def test_everything_is_on_the_disk(shell, tmp_path):
     assert files["stderr.txt"] == "careful\n"
     assert summary(tmp_path) == {
         "value": 0.5, "sd": 0.1, "reason": None, "seconds": outcome.seconds, "attempts": 1,
+        "params": (tmp_path / "trial" / "params.json").read_text().strip(),
     }  # fmt: skip
 
 
@@ -252,6 +253,7 @@ def test_the_reason_and_the_time_are_on_the_disk(shell, tmp_path):
     outcome = shell("sleep 0.3; exit 9")
     assert summary(tmp_path) == {
         "value": None, "sd": None, "reason": "exit code 9", "seconds": outcome.seconds, "attempts": 1,
+        "params": (tmp_path / "trial" / "params.json").read_text().strip(),
     }  # fmt: skip
     assert outcome.seconds >= 0.3
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from xstar.cli.main import _parser
+from xstar.cli.parser import build_parser
 from xstar.cli.settings import RunSettings
 from xstar.errors import SettingsError
 
@@ -13,7 +13,7 @@ TABLE = {
 
 
 def read(table, *options, program=()):
-    return RunSettings.read(table, _parser().parse_args(["run", "study.toml", *options]), program)
+    return RunSettings.read(table, build_parser().parse_args(["run", "study.toml", *options]), program)
 
 
 def test_the_definition():

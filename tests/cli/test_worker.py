@@ -1,9 +1,9 @@
 """Workers: complete runs, several at once, interruptions, deaths, and that no trial is lost or counted twice."""
 
+import copy
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,11 +13,16 @@ from pathlib import Path
 
 import optuna
 import pytest
+import sqlalchemy.exc
 from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
+from xstar.cli import trials
 from xstar.cli import worker as module
+from xstar.cli.identity import began, identity
+from xstar.cli.program import as_json
 from xstar.cli.studies import open_study
+from xstar.cli.trials import withdraw
 from xstar.cli.worker import DEATHS, WORKER
 from xstar.integrations.records import WITHDRAWN
 
@@ -238,7 +243,7 @@ def abandoned(study, worker, **attributes):
 
 def test_trials_of_dead_workers_are_begun_again(ok, define, stored, dead):
     ok("tell", define(method="random"), "x=0.5", "1")
-    trial = abandoned(stored(), [socket.gethostname(), dead])
+    trial = abandoned(stored(), [identity()[0], dead, 1])
     answer = ok("run", "study.toml", "--trials", "3", *ECHO)
     study = stored()
     assert states(study) == ["done", "withdrawn", "done", "done"]
@@ -249,19 +254,121 @@ def test_trials_of_dead_workers_are_begun_again(ok, define, stored, dead):
 
 def test_trials_that_kill_their_workers_are_given_up(ok, define, stored, dead):
     ok("tell", define(method="random"), "x=0.5", "1")
-    trial = abandoned(stored(), [socket.gethostname(), dead], **{DEATHS: [7, 8]})
+    trial = abandoned(stored(), [identity()[0], dead, 1], **{DEATHS: [7, 8]})
     answer = ok("run", "study.toml", "--trials", "3", *ECHO)
+    assert states(stored()) == ["done", "failed", "done"]
+    assert trial.params != stored().trials[2].params
+    assert "#1  its worker died, 3 times; it counts as a failure\n" in answer.err
+
+
+def test_the_result_of_a_dead_worker_is_not_lost(ok, define, stored, dead, folder):
+    """It had been written down, but the database did not answer any more."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    trial = abandoned(stored(), [identity()[0], dead, 1])
+    logs = folder / "study.trials" / "00001"
+    logs.mkdir(parents=True)
+    outcome = {"value": 0.125, "sd": None, "reason": None, "seconds": 1.0, "params": as_json(trial.params)}
+    (logs / "outcome.json").write_text(json.dumps(outcome))
+    ok("run", "study.toml", "--trials", "3", *ECHO)
+    assert states(stored()) == ["done"] * 3
+    assert stored().trials[1].value == 0.125
+
+
+def test_the_result_of_another_study_is_not_taken_for_it(ok, define, stored, dead, folder):
+    ok("tell", define(method="random"), "x=0.5", "1")
+    abandoned(stored(), [identity()[0], dead, 1])
+    logs = folder / "study.trials" / "00001"
+    logs.mkdir(parents=True)
+    outcome = {"value": 0.125, "sd": None, "reason": None, "seconds": 1.0, "params": '{"x": 0.99}'}
+    (logs / "outcome.json").write_text(json.dumps(outcome))
+    ok("run", "study.toml", "--trials", "3", *ECHO)
     assert states(stored()) == ["done", "withdrawn", "done", "done"]
-    assert trial.params not in [other.params for other in stored().trials[2:]]
-    assert "#1  its worker has died\n" in answer.err
+
+
+def test_only_one_of_two_workers_takes_over_a_dead_one(ok, define, stored, dead, monkeypatch):
+    """The second has looked before the first has acted."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    abandoned(stored(), [identity()[0], dead, 1])
+    opened = open_study("study.toml")
+    original = trials.find
+    looks = iter([copy.deepcopy(original(opened, 1))])
+    assert withdraw(opened, 1, "by one worker")
+    monkeypatch.setattr(trials, "find", lambda *arguments: next(looks, None) or original(*arguments))
+    assert not withdraw(opened, 1, "by the other")
+    assert stored().trials[1].user_attrs[WITHDRAWN] == "by one worker"
+
+
+def test_a_database_that_is_away_for_a_moment_is_waited_for(ok, define, stored, monkeypatch):
+    """Nothing is lost, nothing is begun twice, and no program is ended for it."""
+    monkeypatch.setattr(module, "TICK", 0.01)
+    original, failures = module.tell, []
+
+    def away(*arguments):
+        if len(failures) < 3:
+            failures.append(1)
+            raise sqlalchemy.exc.OperationalError("UPDATE", {}, Exception("server closed the connection"))
+        return original(*arguments)
+
+    monkeypatch.setattr(module, "tell", away)
+    answer = ok("run", define(method="random"), "--trials", "2", *ECHO)
+    assert states(stored()) == ["done"] * 2
+    assert answer.err.count("does not answer and is tried again") == 1
+
+
+def test_a_database_that_stays_away_ends_the_run(cli, define, stored, monkeypatch, dead):
+    monkeypatch.setattr(module, "TICK", 0.01)
+    monkeypatch.setattr(module, "OUTAGE_SECONDS", 0.1)
+
+    def away(*_):
+        raise sqlalchemy.exc.OperationalError("UPDATE", {}, Exception("server closed the connection"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "tell", away)
+        answer = cli("run", define(method="random"), "--trials", "2", *ECHO)
+    assert answer.code == 1
+    assert "server closed the connection" in answer.err.splitlines()[-1]
+    # The next worker, once this one is gone, finds the result in the logs.
+    monkeypatch.setattr(module, "is_dead", lambda _: True)
+    again = cli("run", "study.toml", "--trials", "2", *ECHO)
+    assert again.code == 0
+    assert "its result was there" in again.err
+    assert states(stored()) == ["done"] * 2
+
+
+def test_a_worker_that_comes_too_late_says_so(ok, define, stored, monkeypatch):
+    original = module.tell
+
+    def late(opened, number, *rest):
+        if number == 0:
+            withdraw(opened, 0, "taken for dead")
+        return original(opened, number, *rest)
+
+    monkeypatch.setattr(module, "tell", late)
+    answer = ok("run", define(method="random"), "--trials", "2", *ECHO)
+    assert "#0  came too late" in answer.err
+    assert states(stored()) == ["withdrawn", "done", "done"]
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_the_last_trials_of_other_workers_are_waited_for(ok, define, stored):
+    """One of them dies: its trial is begun again, and the study gets all that it shall have."""
+    ok("tell", define(method="random", run="trials = 2\nheartbeat = 1"), "x=0.5", "1")
+    trial = abandoned(stored(), ["another.machine", 1, 1])
+    stored(heartbeat_interval=1)._storage.record_heartbeat(trial._trial_id)
+    answer = ok("run", "study.toml", *ECHO)
+    assert "waiting for the last evaluations of other workers" in answer.err
+    study = stored()
+    assert states(study) == ["done", "failed", "done"]
+    assert study.trials[2].params == trial.params
 
 
 @pytest.mark.parametrize("machine", [None, "another.machine"])
 def test_trials_of_the_living_and_of_other_machines_go_on(ok, define, stored, machine, dead):
     ok("tell", define(method="random"), "x=0.5", "1")
-    process = os.getppid() if machine is None else dead
-    abandoned(stored(), [machine or socket.gethostname(), process])
-    ok("run", "study.toml", "--trials", "3", *ECHO)
+    living = [identity()[0], os.getppid(), began(os.getppid())]
+    abandoned(stored(), living if machine is None else [machine, dead, 1])
+    answer = ok("run", "study.toml", "--trials", "3", "--no-wait", *ECHO)
+    assert "the last of its 3 trials are run by other workers" in answer.err
     assert states(stored()) == ["done", "running", "done"]
 
 
@@ -269,7 +376,7 @@ def test_trials_of_the_living_and_of_other_machines_go_on(ok, define, stored, ma
 def test_trials_without_heartbeats_are_begun_again(ok, define, stored):
     """The worker was on another machine, which is no more."""
     ok("tell", define(method="random"), "x=0.5", "1")
-    trial = abandoned(stored(), ["another.machine", 1])
+    trial = abandoned(stored(), ["another.machine", 1, 1])
     stored(heartbeat_interval=1)._storage.record_heartbeat(trial._trial_id)
     with closing(sqlite3.connect("study.db")) as connection, connection:
         connection.execute("UPDATE trial_heartbeats SET heartbeat = '2026-01-01 00:00:00'")
@@ -320,14 +427,14 @@ def test_an_error_of_our_own_leaves_no_program_behind(cli, define, monkeypatch, 
 
 def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored):
     """It came while the next point was being looked for."""
-    original = module.ask
+    original = module.begin
 
     def interrupted(*arguments):
         trial = original(*arguments)
         os.kill(os.getpid(), signal.SIGINT)
         return trial
 
-    monkeypatch.setattr(module, "ask", interrupted)
+    monkeypatch.setattr(module, "begin", interrupted)
     answer = cli("run", define(method="random"), "--trials", "3", "--grace", "0.2", *shell("touch begun; sleep 60"))
     assert answer.code == 130
     assert "running" not in states(stored())
@@ -422,6 +529,6 @@ def test_two_workers_in_one_file(start, ok, define, stored, folder):
     assert [trial.number for trial in done] == list(range(12))
     assert len({trial.params["x"] for trial in done}) == 12
     assert {path.name: path.read_text() for path in folder.glob("ran.*")} == {f"ran.{k}": "run\n" for k in range(1, 12)}
-    assert {tuple(trial.user_attrs[WORKER]) for trial in done[1:]} == {
-        (socket.gethostname(), process.pid) for process in runs
+    assert {tuple(trial.user_attrs[WORKER][:2]) for trial in done[1:]} == {
+        (identity()[0], process.pid) for process in runs
     }

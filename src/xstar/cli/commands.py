@@ -14,15 +14,14 @@ import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 
-from xstar import repeats
 from xstar.cli.console import Console
 from xstar.cli.studies import Opened
-from xstar.cli.worker import ask as ask_trial
-from xstar.cli.worker import tell as tell_trial
+from xstar.cli.trials import begin, check_not_exhausted, find
+from xstar.cli.trials import tell as end_trial
 from xstar.definition import Definition
 from xstar.errors import DataError, SettingsError, SpaceError, SpaceExhausted, TrialError
 from xstar.files import write_text
-from xstar.integrations.records import REASON, SD, WITHDRAWN, known_params, shared, to_space
+from xstar.integrations.records import ADDED, REASON, SD, WITHDRAWN, known_params, shared, to_space
 from xstar.optimizer import Optimizer
 from xstar.space import Space
 from xstar.tables import FAILURES, read_cell
@@ -38,14 +37,13 @@ def ask(opened: Opened, console: Console, count: int | None) -> None:
     """The next trials: their numbers and parameters."""
     asked: list[optuna.Trial] = []
     for _ in range(count or 1):
-        optimizer = opened.optimizer()
         try:
-            repeats.forbidden(optimizer.space, optimizer.trials, optimizer.noise)
+            check_not_exhausted(opened)
         except SpaceExhausted:
             if not asked:
                 raise
             break
-        asked.append(ask_trial(opened))
+        asked.append(begin(opened))
     answers = [{"number": trial.number, "params": trial.params} for trial in asked]
     text = "\n".join(f"trial {trial.number}\n{_listed(trial.params)}" for trial in asked)
     console.answer(text, answers[0] if count is None else answers)
@@ -81,18 +79,15 @@ class Told:
 
 def tell(opened: Opened, console: Console, told: Told) -> None:
     """Record a result."""
-    trials = opened.study.get_trials(deepcopy=False)
     if told.number is not None:
-        known = next((trial for trial in trials if trial.number == told.number), None)
-        if known is None:
-            raise TrialError(f"there is no trial {told.number}; the study has {len(trials)} trials, counted from 0.")
+        known = find(opened, told.number)
         if known.state != TrialState.RUNNING:
             raise TrialError(
                 f"trial {told.number} is {WORDS[known.state]} already; tell its parameters (name=value ...) to add "
                 "another result."
             )
         number, params = told.number, known.params
-        tell_trial(opened, number, told.value, told.sd, told.reason)
+        end_trial(opened, number, told.value, told.sd, told.reason)
     else:
         distributions = opened.distributions
         params = _parse(told.pairs, to_space(distributions))
@@ -111,9 +106,9 @@ def _add(
     for trial in opened.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         own = known_params(trial, distributions)
         if own.keys() >= params.keys() and space.same(own, params):
-            tell_trial(opened, trial.number, value, sd, reason)
+            end_trial(opened, trial.number, value, sd, reason)
             return trial.number
-    attributes: dict[str, Any] = {} if sd is None else {SD: sd}
+    attributes: dict[str, Any] = {ADDED: True} if sd is None else {ADDED: True, SD: sd}
     if reason is not None:
         attributes[REASON] = reason
     added = optuna.trial.create_trial(
@@ -123,8 +118,8 @@ def _add(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         user_attrs=attributes,
     )
-    opened.study.add_trial(added)
-    return max(trial.number for trial in opened.study.get_trials(deepcopy=False))
+    storage = opened.study._storage
+    return storage.get_trial(storage.create_new_trial(opened.study._study_id, added)).number
 
 
 def _widened(distribution: BaseDistribution, value: Any) -> BaseDistribution:
@@ -230,7 +225,9 @@ def export(opened: Opened, console: Console, target: str) -> None:
 def _told(opened: Opened) -> Optimizer:
     optimizer = opened.optimizer()
     if not any(trial.state == "done" for trial in optimizer.trials):
-        raise TrialError(f"the study {opened.study.study_name!r} has no results yet.")
+        complete = len(opened.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
+        why = f"none of its {complete} results has all of {', '.join(optimizer.space.parameters)}" if complete else ""
+        raise TrialError(f"the study {opened.study.study_name!r} has no results yet{f': {why}' if why else ''}.")
     return optimizer
 
 
@@ -286,7 +283,10 @@ def _parse(pairs: Sequence[str], space: Space) -> dict[str, Any]:
             raise SpaceError(f"there is no parameter {name!r}; the parameters are {', '.join(names)}.")
         if name in given:
             raise SpaceError(f"the parameter {name!r} is given twice.")
-        given[name] = read_cell(text, space.parameters[name], name)
+        try:
+            given[name] = read_cell(text, space.parameters[name], name)
+        except DataError as error:
+            raise DataError(str(error).replace("column ", "parameter ", 1)) from error
     return space.accept(given)
 
 

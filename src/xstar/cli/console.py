@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
 import sys
 from collections.abc import Mapping
 from typing import Any
+
+from xstar.errors import XstarError
+
+
+class StorageLost(XstarError):
+    """The database of a study has gone away in the middle of a run."""
 
 
 class Console:
@@ -31,8 +38,7 @@ class Console:
     def remark(self, text: str) -> None:
         """What goes on meanwhile."""
         if not self.quiet:
-            sys.stderr.write(text + "\n")
-            sys.stderr.flush()
+            self._say(text)
 
     def note(self, text: str) -> None:
         """A remark that is made once."""
@@ -42,8 +48,14 @@ class Console:
 
     def complain(self, text: str) -> None:
         """What went wrong, in one line."""
-        sys.stderr.write(f"xstar: {' '.join(text.split())}\n")
-        sys.stderr.flush()
+        self._say(f"xstar: {' '.join(text.split())}")
+
+    @staticmethod
+    def _say(text: str) -> None:
+        # A terminal that is gone, or a pipe that nobody reads, must not end a run.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
 
 
 def _plain(data: Any) -> Any:

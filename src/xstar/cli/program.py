@@ -77,6 +77,14 @@ class Program:
                 "there is no command to run; write it after two dashes, for example: xstar run study.toml -- python "
                 "train.py {lr}, or as command = [...] below [run]."
             )
+        variables: dict[str, str] = {}
+        for name in names:
+            other = variables.setdefault(_variable(name), name)
+            if name in OWN or other != name:
+                what = (
+                    f"the placeholder {{{name}}}" if name in OWN else f"the variable {_variable(name)} with {other!r}"
+                )
+                raise SettingsError(f"the parameter {name!r} shares {what}; give it another name.")
         known = [*names, *OWN]
         for argument in self.argv:
             for found in PLACEHOLDER.finditer(argument):
@@ -103,7 +111,8 @@ class Program:
         folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         files = {"params_file": folder / "params.json", "result_file": folder / "result.json"}
-        text = json.dumps(dict(params), ensure_ascii=False, default=repr)
+        text = as_json(params)
+        (folder / "outcome.json").unlink(missing_ok=True)
         files["params_file"].write_text(text + "\n", encoding="utf-8")
         known = {**files, "trial": number, **params}
         argv = [_fill(argument, known) for argument in self.argv]
@@ -127,7 +136,9 @@ class Program:
             if reason is None or not again:
                 break
         outcome = Outcome(value, sd, reason, time.monotonic() - began)
-        summary = {"value": value, "sd": sd, "reason": reason, "seconds": outcome.seconds, "attempts": attempt}
+        summary = {
+            "value": value, "sd": sd, "reason": reason, "seconds": outcome.seconds, "attempts": attempt, "params": text,
+        }  # fmt: skip
         (folder / "outcome.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")
         return outcome
 
@@ -184,6 +195,11 @@ class Program:
 
 class _NoValue(Exception):
     """The program ended well but there is no value."""
+
+
+def as_json(params: Mapping[str, Any]) -> str:
+    """Parameters as a program gets them."""
+    return json.dumps(dict(params), ensure_ascii=False, default=repr)
 
 
 def _variable(name: str) -> str:
@@ -255,12 +271,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _signal(process, signal.SIGKILL)  # also what the program has left behind
     else:
         process.kill()
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GOODBYE)
 
 
 def _signal(process: subprocess.Popen[bytes], what: signal.Signals) -> None:
     if os.name == "posix":
-        with contextlib.suppress(ProcessLookupError):
+        # What runs as another user cannot be ended; its worker goes on all the same.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, what)
     else:
         process.terminate()

@@ -108,7 +108,7 @@ def _open(
     """The study; where several processes make it at the same moment, all but one of them try again."""
     for attempt in range(ATTEMPTS):
         try:
-            return _find_study(_open_storage(url, heartbeat), name, create, address)
+            return _find_study(_open_storage(url, heartbeat, create is not None), name, create, address)
         except sqlalchemy.exc.SQLAlchemyError as error:
             if create is None or attempt == ATTEMPTS - 1 or not SAME_MOMENT.search(str(error)):
                 raise
@@ -186,7 +186,7 @@ def _is_journal(path: Path) -> bool:
         return False
 
 
-def _open_storage(url: URL | Path, heartbeat: int | None) -> BaseStorage:
+def _open_storage(url: URL | Path, heartbeat: int | None, create: bool) -> BaseStorage:
     if isinstance(url, Path):
         return JournalStorage(JournalFileBackend(str(url)))
     backend = url.get_backend_name()
@@ -198,7 +198,13 @@ def _open_storage(url: URL | Path, heartbeat: int | None) -> BaseStorage:
     text = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")
     again = None if heartbeat is None else RetryHeartbeatStaleTrialCallback(MOST_RETRIES)
     return optuna.storages.get_storage(
-        RDBStorage(text, engine, heartbeat_interval=heartbeat, heartbeat_stale_trial_callback=again)
+        RDBStorage(
+            text,
+            engine,
+            heartbeat_interval=heartbeat,
+            heartbeat_stale_trial_callback=again,
+            skip_table_creation=not create,
+        )
     )
 
 
@@ -286,6 +292,8 @@ def _complaints(address: str) -> Iterator[None]:
             f"{address} needs a driver that is not installed ({error}); for PostgreSQL: pip install "
             "'xstar[postgresql]'."
         ) from error
+    except sqlalchemy.exc.ProgrammingError as error:
+        raise FileError(f"the storage {address} has no studies of Optuna: {brief(error)}") from error
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError, OSError, RuntimeError, ValueError) as error:
         raise FileError(f"the storage {address} cannot be opened: {brief(error)}") from error
 

@@ -1,35 +1,36 @@
 """A worker: suggests, runs the program, tells, until the study is complete; several programs may run at once.
 
 Any number of workers, on any number of machines, may share a study. One that dies leaves trials running: on the same
-machine they are noticed when the next worker starts, elsewhere by their missing heartbeat, and begun again.
+machine they are noticed when the next worker starts, elsewhere by their missing heartbeat, and begun again. A database
+that does not answer for a while is waited for.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import signal
-import socket
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import optuna
+import sqlalchemy.exc
 from optuna.storages import fail_stale_trials
 from optuna.storages._heartbeat import is_heartbeat_enabled
 from optuna.trial import FrozenTrial, TrialState
 
-from xstar import repeats
-from xstar.cli.console import Console
-from xstar.cli.program import Interrupted, Outcome, Program
+from xstar.cli.console import Console, StorageLost
+from xstar.cli.identity import identity, is_dead
+from xstar.cli.program import Interrupted, Outcome, Program, as_json
 from xstar.cli.studies import MOST_RETRIES, Opened, brief
-from xstar.errors import SpaceExhausted, TrialError
-from xstar.integrations.records import REASON, SD, WITHDRAWN
+from xstar.cli.trials import begin, check_not_exhausted, count, find, tell, withdraw
+from xstar.errors import SpaceExhausted
 from xstar.trial import State, Trial, summarize
 
 WORKER = "xstar:worker"
@@ -38,6 +39,12 @@ DEATHS = "xstar:deaths"
 """The user attribute that names the trials with these parameters whose workers died."""
 TICK = 0.5
 """Seconds between looks at what goes on."""
+OUTAGE = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.InvalidRequestError, optuna.exceptions.StorageInternalError)
+"""What is raised when a database does not answer."""
+OUTAGE_SECONDS = 600.0
+"""How long it is waited for."""
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -57,75 +64,116 @@ class Worker:
     """Seconds that running programs have left after Ctrl-C."""
     heartbeat: int = 30
     logs: Path = field(default_factory=Path)
+    stay: bool = True
+    """Whether to wait for the last evaluations of other workers, in case they die."""
     _running: dict[Future[Outcome], optuna.Trial] = field(default_factory=dict)
+    _alive: set[int] = field(default_factory=set)
     _asked_to_stop: int = 0
+    _stopping: bool = False
     _stop_by: float = float("inf")
     _kill: threading.Event = field(default_factory=threading.Event)
     _failures: int = 0
-    _alive: set[int] = field(default_factory=set)
 
     def run(self) -> str:
-        """Why it ended: "complete", "tolerance", "failures", "exhausted" or "interrupted"."""
-        self._bury_the_dead()
+        """Why it ended: "complete", "elsewhere", "tolerance", "failures", "exhausted" or "interrupted"."""
+        try:
+            with self._signals(), self._beating(), ThreadPoolExecutor(self.workers) as pool:
+                try:
+                    return self._loop(pool)
+                finally:
+                    # Whatever happens, no program outlives its worker.
+                    self._kill.set()
+        except OUTAGE as error:
+            raise StorageLost(
+                f"the storage of the study has not answered for too long: {brief(error)} Results that were not told "
+                "are in the logs; the same command, on this machine, goes on with them."
+            ) from error
+
+    def _loop(self, pool: ThreadPoolExecutor) -> str:
+        self._patiently(self._bury_the_dead)
         reason: str | None = None
-        with self._signals(), self._beating(), ThreadPoolExecutor(self.workers) as pool:
-            try:
-                while True:
-                    while reason is None and not self._asked_to_stop and len(self._running) < self.workers:
-                        reason = self._begin(pool)
-                    if not self._running:
-                        break
-                    finished, _ = wait(self._running, TICK, FIRST_COMPLETED)
-                    if self._asked_to_stop > 1 or time.monotonic() > self._stop_by:
-                        self._kill.set()
-                    for future in finished:
-                        reason = self._finish(future) or reason
-            finally:
-                # Whatever happens, no program outlives its worker.
-                self._kill.set()
+        while True:
+            while reason is None and not self._asked_to_stop and len(self._running) < self.workers:
+                reason = self._begin(pool)
+            if not self._running:
+                if reason != "elsewhere" or not self.stay or self._asked_to_stop:
+                    break
+                self.console.note("waiting for the last evaluations of other workers; Ctrl-C leaves them to it")
+                time.sleep(TICK)
+            reason = None if reason == "elsewhere" else reason
+            finished, _ = wait(self._running, TICK, FIRST_COMPLETED)
+            self._heed_signals()
+            for future in finished:
+                reason = self._finish(future) or reason
         return "interrupted" if self._asked_to_stop else reason or "complete"
+
+    def _heed_signals(self) -> None:
+        if self._asked_to_stop and not self._stopping:
+            self._stopping = True
+            left = len(self._running)
+            self.console.remark(
+                f"stopping: {left} running evaluation{'s have' if left != 1 else ' has'} {self.grace:g} s to end; "
+                "Ctrl-C again ends them now"
+            )
+        if self._asked_to_stop > 1 or time.monotonic() > self._stop_by:
+            self._kill.set()
 
     # Beginning
 
     def _begin(self, pool: ThreadPoolExecutor) -> str | None:
         """One more evaluation, or why there are no more."""
-        study = self.opened.study
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            fail_stale_trials(study)
-        trials = study.get_trials(deepcopy=False)
-        if _count(trials) >= self.trials:
-            return "complete"
-        if not any(trial.state == TrialState.WAITING for trial in trials):
-            try:
-                optimizer = self.opened.optimizer()
-                repeats.forbidden(optimizer.space, optimizer.trials, optimizer.noise)
-            except SpaceExhausted:
-                return "exhausted"
-        trial = ask(self.opened, self._claim)
+        trials = self._patiently(self._look_after_trials)
+        if count(trials) >= self.trials:
+            return self._complete(trials)
+        try:
+            self._patiently(lambda: check_not_exhausted(self.opened))
+        except SpaceExhausted:
+            return "exhausted"
+        trial = begin(self.opened, self._claim, self._patiently)
         if self._asked_to_stop:
             self._give_back(trial)
             return None
-        before = [other for other in study.get_trials(deepcopy=False) if other.number < trial.number]
-        if _count(before) >= self.trials:
+        trials = self._patiently(lambda: self.opened.study.get_trials(deepcopy=False))
+        if count(trials, below=trial.number) >= self.trials:
             # Another worker was faster: this one is too many.
-            withdraw(self.opened, trial.number, "one too many")
-            return "complete"
+            self._patiently(lambda: withdraw(self.opened, trial.number, "one too many"))
+            self._alive.discard(trial._trial_id)
+            return self._complete([other for other in trials if other.number < trial.number])
         future = pool.submit(self.program.evaluate, trial.number, trial.params, self._folder(trial.number), self._kill)
         self._running[future] = trial
         return None
 
+    def _look_after_trials(self) -> list[FrozenTrial]:
+        """All trials, those of dead workers failed and queued again."""
+        for trial_id in list(self._alive):
+            self._beat(trial_id)  # after a pause of this machine, ours are not dead
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            fail_stale_trials(self.opened.study)
+        return self.opened.study.get_trials(deepcopy=False)
+
+    def _complete(self, trials: Sequence[FrozenTrial]) -> str:
+        """Whether the study has all its evaluations, or some of them still run in other workers, which may die."""
+        ours = {trial.number for trial in self._running.values()}
+        elsewhere = any(
+            trial.state == TrialState.RUNNING and trial.number not in ours and WORKER in trial.user_attrs
+            for trial in trials
+        )
+        return "elsewhere" if elsewhere and is_heartbeat_enabled(self.opened.study._storage) else "complete"
+
     def _claim(self, trial: optuna.Trial) -> None:
-        """Say whose trial it is before its point is chosen, which may take a while."""
-        trial.set_user_attr(WORKER, [socket.gethostname(), os.getpid()])
+        """Say whose trial it is before its point is chosen."""
+        # The heartbeat first: whoever finds the name may rely on one.
         self._alive.add(trial._trial_id)
         self._beat(trial._trial_id)
+        trial.set_user_attr(WORKER, identity())
 
     def _give_back(self, trial: optuna.Trial) -> None:
         """A trial that nobody evaluates now is the first that will be."""
-        withdraw(self.opened, trial.number, "interrupted")
-        self.opened.study.enqueue_trial(trial.params)
-        self.console.remark(f"#{trial.number}  interrupted; it will be run again")
+        if self._patiently(lambda: withdraw(self.opened, trial.number, "interrupted")):
+            self._patiently(lambda: self.opened.study.enqueue_trial(trial.params))
+            self.console.remark(f"#{trial.number}  interrupted; it will be run again")
+        self._alive.discard(trial._trial_id)
 
     def _folder(self, number: int) -> Path:
         return self.logs / f"{number:05d}"
@@ -140,13 +188,21 @@ class Worker:
         except Interrupted:
             self._give_back(trial)
             return None
-        finally:
-            self._alive.discard(trial._trial_id)
-        tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
+        recorded = self._patiently(
+            lambda: (
+                tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
+                # An answer that was lost on its way back was recorded all the same.
+                or (outcome.value is not None and find(self.opened, trial.number).value == outcome.value)
+            )
+        )
+        self._alive.discard(trial._trial_id)
+        if not recorded:
+            self.console.remark(f"#{trial.number}  came too late: another worker has taken it over; not recorded")
+            return None
         self._failures = 0 if outcome.value is not None else self._failures + 1
         state: State = "failed" if outcome.value is None else "done"
         told = Trial(trial.number, trial.params, state, outcome.value, outcome.sd, outcome.reason)
-        there = _count(self.opened.study.get_trials(deepcopy=False), finished=True)
+        there = count(self._patiently(lambda: self.opened.study.get_trials(deepcopy=False)), finished=True)
         self.console.remark(f"{there}/{self.trials}  {summarize(told)}  ({outcome.seconds:.3g} s)")
         if self._failures >= self.max_failures:
             return "failures"
@@ -156,11 +212,26 @@ class Worker:
         """Whether, with 95 % probability, no more than the tolerance is left to gain."""
         if self.tolerance is None:
             return False
-        optimizer = self.opened.optimizer()
+        optimizer = self._patiently(self.opened.optimizer)
         done = sum(trial.state == "done" for trial in optimizer.trials)
         return done >= optimizer.num_initial and optimizer.where().regret_quantile(0.95) <= self.tolerance
 
     # The living and the dead
+
+    def _patiently(self, action: Callable[[], T]) -> T:
+        """What an action gives; while the database does not answer, it is tried again and programs go on."""
+        until, pause = time.monotonic() + OUTAGE_SECONDS, TICK
+        while True:
+            try:
+                return action()
+            except OUTAGE as error:
+                if time.monotonic() + pause > until or self._asked_to_stop > 1:
+                    raise
+                self.console.note(f"the storage does not answer and is tried again: {brief(error)}")
+                with suppress(Exception):
+                    self.opened.study._storage.remove_session()
+            time.sleep(pause)
+            pause = min(2.0 * pause, 10.0)
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
@@ -186,19 +257,29 @@ class Worker:
             try:
                 storage.record_heartbeat(trial_id)
             except Exception as error:  # a database that is away for a moment may be back for the next one
-                self.console.note(f"the heartbeat could not be recorded: {brief(error)}")
+                self.console.note(f"a heartbeat could not be recorded: {brief(error)}")
+                with suppress(Exception):
+                    storage.remove_session()
 
     def _bury_the_dead(self) -> None:
-        """Trials of processes of this machine that are gone are begun again."""
+        """Trials of processes of this machine that are gone: told if they had ended, begun again if not."""
         for trial in self.opened.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            machine, process = trial.user_attrs.get(WORKER, (None, None))
-            if machine == socket.gethostname() and process != os.getpid() and not _is_alive(process):
-                withdraw(self.opened, trial.number, "its worker died")
-                deaths = [*trial.user_attrs.get(DEATHS, []), trial.number]
-                again = len(deaths) <= MOST_RETRIES and bool(trial.params)
-                if again:
-                    self.opened.study.enqueue_trial(trial.params, user_attrs={DEATHS: deaths})
-                self.console.remark(f"#{trial.number}  its worker has died" + "; it will be run again" * again)
+            if not is_dead(trial.user_attrs.get(WORKER)):
+                continue
+            outcome = _left_behind(self._folder(trial.number), trial.params)
+            if outcome is not None:
+                if tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason):
+                    self.console.remark(f"#{trial.number}  its worker has died, but its result was there")
+                continue
+            history = {*trial.user_attrs.get(DEATHS, []), *trial.system_attrs.get("retry_history", []), trial.number}
+            if len(history) > MOST_RETRIES:
+                reason = f"its worker died, {len(history)} times"
+                if tell(self.opened, trial.number, None, None, reason):
+                    self.console.remark(f"#{trial.number}  {reason}; it counts as a failure")
+            elif withdraw(self.opened, trial.number, "its worker died"):
+                if trial.params:
+                    self.opened.study.enqueue_trial(trial.params, user_attrs={DEATHS: sorted(history)})
+                self.console.remark(f"#{trial.number}  its worker has died; it will be run again")
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -206,13 +287,7 @@ class Worker:
 
         def stop(*_: Any) -> None:
             self._asked_to_stop += 1
-            if self._asked_to_stop == 1:
-                self._stop_by = time.monotonic() + self.grace
-                left = len(self._running)
-                self.console.remark(
-                    f"stopping: {left} running evaluation{'s have' if left != 1 else ' has'} {self.grace:g} s to end; "
-                    "Ctrl-C again ends them now"
-                )
+            self._stop_by = min(self._stop_by, time.monotonic() + self.grace)
 
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -226,69 +301,11 @@ class Worker:
                 signal.signal(number, handler)
 
 
-def ask(opened: Opened, claim: Callable[[optuna.Trial], None] | None = None) -> optuna.Trial:
-    """The next trial of a study, with all its parameters; `claim` is called before they are chosen."""
-    distributions = opened.distributions
-    with warnings.catch_warnings():
-        # Workers send heartbeats themselves.
-        warnings.filterwarnings("ignore", "Heartbeat of storage is supposed")
-        trial = opened.study.ask()
-    if claim is not None:
-        claim(trial)
-    for name, distribution in distributions.items():
-        trial._suggest(name, distribution)
-    return trial
-
-
-def tell(opened: Opened, number: int, value: float | None, sd: float | None, reason: str | None) -> None:
-    """Finish a trial: with a value, or as failed for a reason. One that another worker has given up stays so."""
-    study = opened.study
-    trial = _running_trial(opened, number)
-    if trial is None:
-        return
-    if sd is not None:
-        study._storage.set_trial_user_attr(trial._trial_id, SD, sd)
-    if value is None:
-        study._storage.set_trial_user_attr(trial._trial_id, REASON, reason or "failed")
-        study.tell(number, state=TrialState.FAIL, skip_if_finished=True)
-    else:
-        study.tell(number, value, skip_if_finished=True)
-
-
-def withdraw(opened: Opened, number: int, why: str) -> None:
-    """End a running trial that says nothing about its point."""
-    trial = _running_trial(opened, number)
-    if trial is not None:
-        opened.study._storage.set_trial_user_attr(trial._trial_id, WITHDRAWN, why)
-        opened.study.tell(number, state=TrialState.FAIL, skip_if_finished=True)
-
-
-def _running_trial(opened: Opened, number: int) -> FrozenTrial | None:
-    found = [trial for trial in opened.study.get_trials(deepcopy=False) if trial.number == number]
-    if not found:
-        raise TrialError(f"there is no trial {number}.")
-    return found[0] if found[0].state == TrialState.RUNNING else None
-
-
-def _count(trials: Sequence[FrozenTrial], finished: bool = False) -> int:
-    """Trials that count as evaluations: running or finished, but neither withdrawn nor begun again."""
-    again = {number for trial in trials for number in trial.system_attrs.get("retry_history", ())}
-    return sum(
-        trial.state != TrialState.WAITING
-        and WITHDRAWN not in trial.user_attrs
-        and trial.number not in again
-        and (trial.state.is_finished() or not finished)
-        for trial in trials
-    )
-
-
-def _is_alive(process: int) -> bool:
-    if os.name != "posix":
-        return True  # there the heartbeat has to tell
+def _left_behind(folder: Path, params: Mapping[str, Any]) -> Outcome | None:
+    """The outcome for these parameters that a worker had written down before it died."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+        found = json.loads((folder / "outcome.json").read_text(encoding="utf-8"))
+        outcome = Outcome(found["value"], found["sd"], found["reason"], found["seconds"])
+        return outcome if params and found["params"] == as_json(params) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

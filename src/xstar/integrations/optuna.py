@@ -116,7 +116,7 @@ class XstarSampler(BaseSampler):
         _check_single(study)
         known = self.search_space
         if known is None:
-            known = records.common_distributions(study._get_trials(deepcopy=False))
+            known = records.common_distributions(study.get_trials(deepcopy=False))
         return {name: distribution for name, distribution in known.items() if not distribution.single()}
 
     def sample_relative(
@@ -126,7 +126,7 @@ class XstarSampler(BaseSampler):
         if not search_space:
             return {}
         # What has no choice any more is part of the model: trials with other values of it are of another function.
-        known = self.search_space or records.common_distributions(study._get_trials(deepcopy=False))
+        known = self.search_space or records.common_distributions(study.get_trials(deepcopy=False))
         fixed = {name: distribution for name, distribution in known.items() if distribution.single()}
         with self._lock:
             try:
@@ -155,7 +155,7 @@ class XstarSampler(BaseSampler):
         """Say once for each parameter that it is not modelled; of the first trial that is only natural."""
         if not self._warn_independent_sampling or name in self._warned:
             return
-        trials = study._get_trials(deepcopy=False)
+        trials = study.get_trials(deepcopy=False)
         complete = any(trial.state == TrialState.COMPLETE for trial in trials)
         if complete and name not in records.common_distributions(trials):
             self._warned.add(name)
@@ -173,7 +173,7 @@ class XstarSampler(BaseSampler):
 
     def optimizer(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Optimizer:
         """What the study says, as an `Optimizer` with the sampler's settings."""
-        trials = study._get_trials(deepcopy=False)
+        trials = study.get_trials(deepcopy=False)
         known = search_space or self.search_space or records.common_distributions(trials)
         if not known:
             raise SettingsError(
@@ -209,7 +209,7 @@ class XstarSampler(BaseSampler):
         space = records.to_space(distributions)
         held = records.settled(trial, distributions)
         for _ in range(ATTEMPTS):
-            trials = study._get_trials(deepcopy=False)
+            trials = study.get_trials(deepcopy=False)
             stale = records.stale_trials(study, trials, self.stale_after)
             evidence = self._evidence(study, trials, distributions, space, stale | {trial.number})
             self._warn_of_silence(trials, evidence)
@@ -223,8 +223,8 @@ class XstarSampler(BaseSampler):
             suggestion = optimizer.propose(trial.number, held)
             self._latest = optimizer
             records.share(study._storage, trial, suggestion, distributions)
-            later = [other for other in study._get_trials(deepcopy=False) if other.number not in known]
-            news = self._evidence(study, later, distributions, space, stale | {trial.number})
+            later = study.get_trials(deepcopy=False)
+            news = self._evidence(study, later, distributions, space, known | stale | {trial.number})
             if not _is_close(suggestion, news, space):
                 break
         return suggestion

@@ -39,8 +39,8 @@ SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
-SD, REASON, WITHDRAWN = "xstar:sd", "xstar:reason", "xstar:withdrawn"
-"""User attributes of a trial: the noise of its value; why it failed; why it does not count."""
+SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
+"""User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""
 
 
 def to_parameter(distribution: BaseDistribution) -> Parameter:
@@ -84,7 +84,8 @@ def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistrib
         if known:
             names = set(known[0]).intersection(*known[1:])
             latest: dict[str, BaseDistribution] = {}
-            for trial in trials:
+            # What was added from elsewhere has ranges of its own: they hold only where there are no others.
+            for trial in sorted(trials, key=lambda trial: (ADDED not in trial.user_attrs, trial.number)):
                 latest.update((name, found) for name, found in trial.distributions.items() if name in names)
             return {name: latest[name] for name in sorted(names)}
     return {}
@@ -139,8 +140,8 @@ def settled(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -
     found = {}
     for name, value in trial.system_attrs.get("fixed_params", {}).items():
         with contextlib.suppress(KeyError, ValueError, TypeError):
-            found[name] = _own_choice(value, distributions[name])
-            to_parameter(distributions[name]).accept(found[name], name)
+            choice = _own_choice(value, distributions[name])
+            found[name] = to_parameter(distributions[name]).accept(choice, name)
     return {**found, **_params(trial, distributions)}
 
 
@@ -229,7 +230,7 @@ def choosing(
 
 CHOICE = 60.0
 """Seconds that a choice may take."""
-MOST_CHOOSING = 15
+MOST_CHOOSING = 4
 """Choices of others that are foreseen, at most."""
 
 
