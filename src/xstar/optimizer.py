@@ -97,6 +97,13 @@ class Optimizer:
                 optimizer._fitted = replace(like._fitted, evidence=evidence)
         return optimizer
 
+    def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
+        """An optimizer with the same settings that was told these trials; if they say the same, with the same model."""
+        return Optimizer.from_trials(
+            trials, self.space, self.direction, self._method_given, self.seed,
+            like=self, noise=self.noise, num_initial=self.num_initial, threads=self.threads,
+        )  # fmt: skip
+
     def __repr__(self) -> str:
         states = [trial.state for trial in self._trials.values()]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))

@@ -161,11 +161,13 @@ def status(opened: Opened, console: Console) -> None:
     console.answer("\n".join(lines), data)
 
 
-def recommend(opened: Opened, console: Console) -> None:
-    """The point with the best posterior mean."""
+def recommend(opened: Opened, console: Console, **more: Any) -> None:
+    """The point with the best posterior mean, and whatever else an answer in JSON should have."""
     best = _told(opened).recommend()
     likely = "" if best.success == 1.0 else f"\nchance of success {best.success:.0%}"
-    console.answer(f"{_listed(best.params)}\nvalue there: {best.mean:.6g} ± {best.sd:.2g}{likely}", asdict(best))
+    console.answer(
+        f"{_listed(best.params)}\nvalue there: {best.mean:.6g} ± {best.sd:.2g}{likely}", {**asdict(best), **more}
+    )
 
 
 def where(opened: Opened, console: Console, samples: int) -> None:

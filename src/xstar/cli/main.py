@@ -90,6 +90,7 @@ def _work(options: argparse.Namespace, program: list[str], console: Console) -> 
     from xstar.cli import commands
     from xstar.cli.settings import RunSettings
     from xstar.cli.studies import open_study
+    from xstar.cli.trials import count
     from xstar.cli.worker import Worker
     from xstar.definition import Definition
 
@@ -118,7 +119,8 @@ def _work(options: argparse.Namespace, program: list[str], console: Console) -> 
         "interrupted": "interrupted; the same command goes on",
     }[reason])  # fmt: skip
     if any(trial.state == "done" for trial in opened.optimizer().trials):
-        commands.recommend(opened, console)
+        there = count(opened.study.get_trials(deepcopy=False), finished=True)
+        commands.recommend(opened, console, stopped_by=reason, trials=there)
         return {"interrupted": 130, "failures": 1}.get(reason, 0)
     console.remark("there are no results to recommend anything by")
     return 130 if reason == "interrupted" else 1

@@ -118,14 +118,10 @@ def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimiz
     Each counts on those before it as they will stand in the table, so that it does not matter whether a batch is
     asked for at once or row by row.
     """
-
-    def optimizer_of(trials: list[Trial], like: Optimizer | None) -> Optimizer:
-        return Optimizer.from_trials(
-            trials, definition.space, definition.direction, definition.method, definition.seed,
-            noise=definition.noise, num_initial=definition.initial, like=like,
-        )  # fmt: skip
-
-    optimizer = optimizer_of(told, None)
+    optimizer = Optimizer.from_trials(
+        told, definition.space, definition.direction, definition.method, definition.seed,
+        noise=definition.noise, num_initial=definition.initial,
+    )  # fmt: skip
     asked: list[Trial] = []
     for _ in range(count):
         try:
@@ -135,7 +131,7 @@ def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimiz
         parameters = definition.space.parameters
         params = {name: rounded(value, parameters[name]) for name, value in trial.params.items()}
         asked.append(replace(trial, params=params))
-        optimizer = optimizer_of([*told, *asked], optimizer)
+        optimizer = optimizer.with_trials([*told, *asked])
     return optimizer, asked, False
 
 

@@ -24,7 +24,8 @@ def draw_regret(optimizer: Optimizer) -> Figure:
     """The bound on what is left to gain, beside the best value so far."""
     told = [trial for trial in optimizer.trials if trial.state in ("done", "failed")]
     posteriors = {
-        prefix[-1].number: _like(optimizer, prefix).where(SAMPLES) for prefix in _prefixes(told, optimizer.num_initial)
+        prefix[-1].number: optimizer.with_trials(prefix).where(SAMPLES)
+        for prefix in _prefixes(told, optimizer.num_initial)
     }
     lines, axis = _draw_bounds({number: where for number, where in posteriors.items() if _is_known(where)})
     last = max(trial.number for trial in told)
@@ -55,14 +56,6 @@ def _prefixes(told: Sequence[Trial], num_initial: int) -> list[Sequence[Trial]]:
         return []
     places = np.unique(np.linspace(first, len(told), MOST_PLACES).round().astype(int))
     return [told[:place] for place in places]
-
-
-def _like(optimizer: Optimizer, trials: Sequence[Trial]) -> Optimizer:
-    """An optimizer with the same settings that was told some trials only."""
-    return Optimizer.from_trials(
-        trials, optimizer.space, optimizer.direction, optimizer._method_given, optimizer.seed, noise=optimizer.noise,
-        num_initial=optimizer.num_initial, threads=optimizer.threads, like=optimizer,
-    )  # fmt: skip
 
 
 def _is_known(where: OptimumPosterior) -> bool:
