@@ -1,7 +1,7 @@
 """The arguments of the command line, and what comes of errors.
 
-Exit codes: 0 well; 1 the study cannot go on (evaluations keep failing, nothing left to try); 2 wrong input, of which
-nothing has come; 130 interrupted.
+Exit codes: 0 well; 1 the study cannot go on (evaluations keep failing, nothing is left to try, its database has gone
+away); 2 wrong input, of which nothing has come; 130 interrupted.
 """
 
 from __future__ import annotations
