@@ -2,12 +2,14 @@
 
 Each is a small settings object with one method, `infer`, that returns `Inferred`: hyperparameters with a sample axis H
 behind the axes of the data sets. The posterior is that of theta, the log hyperparameters, inside the box of the
-prior; its mode is what MAP returns and where the chains start, so that a suggestion depends on the data
-alone and not on the history of earlier chains.
+prior; its mode is what MAP returns and what the first draws of chains are made from, so that a suggestion depends on
+the data and a seed alone and not on the history of earlier chains.
 
 Notation
-    theta    log hyperparameters       (R, q, d + 2)
-    R        data sets                 q, H    hyperparameter vectors of one data set
+    theta    log hyperparameters       (P, q, d + 2)
+    R, P     data sets; problems: a data set under one of several kernels
+    q, H     hyperparameter vectors of one data set
+    M        scouts: draws from the prior, the best of which are climbed from
 """
 
 from __future__ import annotations
@@ -16,25 +18,23 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xstar.errors import SettingsError
 from xstar.gp.hyperparameters import Hyperparameters
-from xstar.gp.kernels import Kernel, check_kernel
-from xstar.gp.likelihood import MarginalLikelihood
+from xstar.gp.kernels import Kernel
+from xstar.gp.log_posterior import Groups, LogPosterior
 from xstar.gp.observations import Observations
 from xstar.gp.priors import Prior
-from xstar.numerics.arrays import Array, HostArray, chunks, move, namespace, to_numpy
-from xstar.numerics.ascent import Evaluation, ascend
+from xstar.gp.scores import Scores, log_normal
+from xstar.numerics.arrays import Array, HostArray, namespace, to_numpy
+from xstar.numerics.ascent import ascend
 from xstar.numerics.chains import effective_sample_size, split_r_hat
 from xstar.numerics.checks import generator, instance, integer, positive
 from xstar.numerics.culling import best_distinct
-from xstar.numerics.slice_sampling import slice_sample
-
-Groups: TypeAlias = Sequence[int] | None
-"""The group of each coordinate, counted from 0; None if each has a lengthscale of its own."""
+from xstar.numerics.elliptical import elliptical_slice_sample
 
 
 class Inferred(NamedTuple):
@@ -49,9 +49,32 @@ class Inferred(NamedTuple):
     evaluations: int = 0
     """How many times the marginal likelihood was computed."""
     r_hat: HostArray | None = None
-    """Split R-hat of each parameter (..., d + 2) over all sweeps after the burn-in; NaN for fewer than 4 of them."""
+    """Split R-hat of each parameter (..., d + 2) over all updates after the burn-in; NaN for fewer than 4 of them."""
     effective_sample_size: HostArray | None = None
-    """Effective number of draws of each parameter (..., d + 2), of all sweeps after the burn-in; likewise."""
+    """Effective number of draws of each parameter (..., d + 2), of all updates after the burn-in; likewise."""
+
+
+class Mode(NamedTuple):
+    """The most probable theta of each problem that was found, and what the search has seen; on the host."""
+
+    theta: HostArray
+    """Shape (P, d + 2)."""
+    log_density: HostArray
+    """Shape (P,)."""
+    converged: HostArray
+    """Shape (P,)."""
+    scouts: HostArray
+    """Normal scores (M, d + 2) of draws from the prior."""
+    likelihoods: HostArray
+    """log p(y | theta) of the scouts, shape (P, M)."""
+    evaluations: int
+    """How many times the marginal likelihood was computed, for all problems together."""
+
+    def take(self, problems: slice) -> Mode:
+        """Those of some problems; the evaluations were spent on all."""
+        theta, density, converged, scouts, likelihoods, evaluations = self
+        part = theta[problems], density[problems], converged[problems], scouts, likelihoods[problems]
+        return Mode(*part, evaluations)
 
 
 class Inference(ABC):
@@ -59,17 +82,18 @@ class Inference(ABC):
 
     @property
     @abstractmethod
-    def mode(self) -> MAP | None:
+    def search(self) -> MAP | None:
         """The search for the most probable hyperparameters under the same prior; None if they are known."""
 
     @abstractmethod
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
-    ) -> Inferred:
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+        *, mode: Mode | None = None,
+    ) -> Inferred:  # fmt: skip
         """Hyperparameters for observations X (..., n, d), y (..., n) with noise_sd as in `Posterior`.
 
         Coordinates with the same number in `groups` (d,) share one lengthscale; a prior for each lengthscale is then
-        one for each group.
+        one for each group. A `mode` that `self.search` has found for the same data is not searched for again.
         """
 
 
@@ -85,12 +109,13 @@ class Fixed(Inference):
             raise SettingsError(f"Fixed takes at most one leading axis; received {self.hyper.batch_shape}.")
 
     @property
-    def mode(self) -> None:
+    def search(self) -> None:
         return None
 
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
-    ) -> Inferred:
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+        *, mode: Mode | None = None,
+    ) -> Inferred:  # fmt: skip
         data = Observations.check(X, y, noise_sd)
         if self.hyper.dimension != data.dimension:
             raise SettingsError(
@@ -105,102 +130,115 @@ class Fixed(Inference):
 class MAP(Inference):
     """The mode of the posterior of the log hyperparameters, the best of several bounded searches; H = 1.
 
-    After a few iterations the better half of the `num_starts` searches goes on.
+    They start from the `num_starts` most probable of the middle of the prior and `num_scouts` draws from it, and end
+    with a step of size `tolerance` in the log hyperparameters.
     """
 
     prior: Prior = field(default_factory=Prior)
-    num_starts: int = 4
+    num_starts: int = 2
     max_iterations: int = 60
+    num_scouts: int = 64
+    tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
         instance(self.prior, "prior", Prior, "Prior()")
-        integer(self.num_starts, "num_starts", 1)
-        integer(self.max_iterations, "max_iterations", 1)
+        for name in ("num_starts", "max_iterations", "num_scouts"):
+            integer(getattr(self, name), name, 1)
+        positive(self.tolerance, "tolerance")
 
     @property
-    def mode(self) -> MAP:
+    def search(self) -> MAP:
         return self
 
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
-    ) -> Inferred:
-        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng, groups)
-        mode = self.climb(target, rng)
-        hyper, density = target.in_shape(mode.theta[:, None, :], mode.log_density[:, None])
-        return Inferred(hyper, density, mode.converged, mode.evaluations)
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+        *, mode: Mode | None = None,
+    ) -> Inferred:  # fmt: skip
+        target = LogPosterior([kernel], Observations.check(X, y, noise_sd), self.prior, groups)
+        found = self.climb(target, rng) if mode is None else mode
+        hyper, density = target.in_shape(found.theta[:, None, :], found.log_density[:, None])
+        return Inferred(hyper, density, bool(found.converged.all()), found.evaluations)
 
-    def climb(self, target: _Target, rng: np.random.Generator) -> _Mode:
-        """The best ascent for each data set: one from the middle of the prior, the others from draws of it."""
-        d, R = target.dimension, target.num_problems
-        draws = self.prior.draw(self.num_starts - 1, d, rng)
-        starts = np.concatenate([self.prior.median(d)[None], draws])
-        lower, upper = (target.move(end) for end in self.prior.box(d))
+    def climb(self, target: LogPosterior, rng: np.random.Generator) -> Mode:
+        """The best ascent for each problem."""
+        generator(rng)
+        P, d = target.num_problems, target.dimension
+        scouts = self.prior.draw_scores(max(self.num_scouts, self.num_starts - 1), d, rng)
+        points = np.concatenate([self.prior.median(d)[None], self.prior.from_normal(scouts)])
+        likelihoods = target.log_likelihood_of_all(points)
+        order = np.argsort(-(likelihoods + self.prior.log_density_and_gradient(points)[0]), axis=1, kind="stable")
+        lower, upper = (target.move(end) for end in target.box)
         found = ascend(
-            target.evaluate, target.move(np.tile(starts, (R, 1, 1))), lower, upper,
-            radius=0.5, tolerance=1e-4, max_iterations=self.max_iterations,
-            cull=best_distinct(math.ceil(self.num_starts / 2), closeness=0.01), cull_after=8,
+            target.evaluate, target.move(points[order[:, : self.num_starts]]), lower, upper,
+            radius=1.0, tolerance=self.tolerance, max_iterations=self.max_iterations,
+            cull=best_distinct(self.num_starts, closeness=0.01), cull_after=8,
         )  # fmt: skip
         theta, value, converged = (to_numpy(part) for part in (found.x, found.value, found.converged))
-        best = np.arange(R), np.argmax(value, axis=1)
-        evaluations = value.size + int(to_numpy(found.iterations).sum())
-        return _Mode(theta[best], value[best], bool(converged[best].all()), evaluations)
+        best = np.arange(P), np.argmax(value, axis=1)
+        evaluations = likelihoods.size + value.size + int(to_numpy(found.iterations).sum())
+        return Mode(theta[best], value[best], converged[best], scouts, likelihoods[:, 1:], evaluations)
 
 
 @dataclass(frozen=True)
 class SliceSampling(Inference):
-    """H = `num_samples` draws from the posterior by slice sampling, `num_chains` chains side by side from the mode.
+    """H = `num_samples` draws from the posterior by elliptical slice sampling in normal scores.
 
-    Each chain discards `burn_in` sweeps, then keeps every `thin`-th until together they have enough. `width` is the
-    first guess of a slice's size, in log hyperparameters.
+    At most `num_chains` chains run side by side, each from a first draw of its own: an importance sample of the prior
+    and of a Student t about the mode. Each discards `burn_in` updates, then keeps every `thin`-th until together they
+    have enough.
     """
 
     num_samples: int = 10
     prior: Prior = field(default_factory=Prior)
-    num_chains: int = 5
-    burn_in: int = 6
-    thin: int = 2
-    width: float = 2.0
+    num_chains: int = 32
+    burn_in: int = 0
+    thin: int = 3
 
     def __post_init__(self) -> None:
         instance(self.prior, "prior", Prior, "Prior()")
         for name in ("num_samples", "num_chains", "thin"):
             integer(getattr(self, name), name, 1)
         integer(self.burn_in, "burn_in", 0)
-        positive(self.width, "width")
 
     @property
-    def mode(self) -> MAP:
-        return MAP(self.prior)
+    def search(self) -> MAP:
+        # The center of an approximation and a choice between kernels need not be exact.
+        return MAP(self.prior, tolerance=0.01)
 
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
-    ) -> Inferred:
-        target = _Target(kernel, Observations.check(X, y, noise_sd), self.prior, rng, groups)
-        mode = self.mode.climb(target, rng)
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+        *, mode: Mode | None = None,
+    ) -> Inferred:  # fmt: skip
+        target = LogPosterior([kernel], Observations.check(X, y, noise_sd), self.prior, groups)
+        found = self.search.climb(target, rng) if mode is None else mode
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
-        lower, upper = self.prior.box(target.dimension)
-        run = slice_sample(
-            lambda theta, rows: target.log_density(theta, rows // chains),
-            np.repeat(mode.theta, chains, axis=0), rng,
-            sweeps=self.burn_in + kept * self.thin, width=self.width, lower=lower, upper=upper,
+        scores, R, p = Scores(target), target.num_sets, target.dimension + 2
+        about = scores.approximate(found.theta)
+        start, tried = scores.first_draws(about, found.theta, found.scouts, found.likelihoods, chains, rng)
+        run = elliptical_slice_sample(
+            lambda u, rows: scores.log_density(u, rows // chains),
+            start.reshape(R * chains, p), about.repeat(chains), rng,
+            updates=self.burn_in + kept * self.thin, lower=scores.lower, upper=scores.upper,
         )  # fmt: skip
 
         def by_data_set(rows: HostArray) -> HostArray:
-            """(sweeps, R chains, ...) -> (R, sweeps, chains, ...), without the burn-in."""
+            """(updates, R chains, ...) -> (R, updates, chains, ...), without the burn-in."""
             after = rows[self.burn_in :]
-            return np.moveaxis(after.reshape(len(after), target.num_problems, chains, *rows.shape[2:]), 1, 0)
+            return np.moveaxis(after.reshape(len(after), R, chains, *rows.shape[2:]), 1, 0)
 
-        draws, density = by_data_set(run.draws), by_data_set(run.log_density)
-        theta = draws[:, self.thin - 1 :: self.thin].reshape(target.num_problems, kept * chains, -1)
-        values = density[:, self.thin - 1 :: self.thin].reshape(target.num_problems, kept * chains)
+        draws = by_data_set(self.prior.from_normal(run.draws))
+        density = by_data_set(run.log_density - log_normal(run.draws))
+        density = density + self.prior.log_density_and_gradient(draws)[0]
+        theta = draws[:, self.thin - 1 :: self.thin].reshape(R, kept * chains, p)
+        values = density[:, self.thin - 1 :: self.thin].reshape(R, kept * chains)
         hyper, log_density = target.in_shape(theta[:, : self.num_samples], values[:, : self.num_samples])
-        shape = (*target.batch_shape, target.dimension + 2)
+        shape = (*target.batch_shape, p)
         return Inferred(
             hyper,
             log_density,
-            converged=mode.converged and run.stuck == 0,
-            evaluations=mode.evaluations + run.evaluations,
+            converged=bool(found.converged.all()) and run.stuck == 0,
+            evaluations=found.evaluations + R * (2 * p + 1) + tried + run.evaluations,
             r_hat=np.reshape([split_r_hat(chain) for chain in draws], shape),
             effective_sample_size=np.reshape([effective_sample_size(chain) for chain in draws], shape),
         )
@@ -216,13 +254,14 @@ class PosteriorMean(Inference):
         instance(self.sampling, "sampling", SliceSampling, "SliceSampling(num_samples=10)")
 
     @property
-    def mode(self) -> MAP:
-        return self.sampling.mode
+    def search(self) -> MAP:
+        return self.sampling.search
 
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
-    ) -> Inferred:
-        sampled = self.sampling.infer(kernel, X, y, rng, noise_sd, groups)
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+        *, mode: Mode | None = None,
+    ) -> Inferred:  # fmt: skip
+        sampled = self.sampling.infer(kernel, X, y, rng, noise_sd, groups, mode=mode)
         hyper, xp = sampled.hyper, namespace(sampled.hyper.amplitude)
         mean = Hyperparameters(
             xp.mean(hyper.lengthscales, axis=-2, keepdims=True),
@@ -232,83 +271,20 @@ class PosteriorMean(Inference):
         return sampled._replace(hyper=mean, log_density=None)
 
 
-class _Mode(NamedTuple):
-    """The best point of each data set, on the host."""
+def infer_under_best(
+    kernels: Sequence[Kernel], inference: Inference, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None,
+    groups: Groups = None,
+) -> tuple[Kernel, Inferred]:  # fmt: skip
+    """Hyperparameters under the kernel with the most probable mode, over all data sets together.
 
-    theta: HostArray
-    log_density: HostArray
-    converged: bool
-    evaluations: int
-
-
-class _Target:
-    """log p(y, theta), with the leading axes of the data joined into one, R."""
-
-    def __init__(
-        self, kernel: Kernel, data: Observations, prior: Prior, rng: np.random.Generator, groups: Groups = None
-    ) -> None:
-        check_kernel(kernel)
-        generator(rng)
-        self.batch_shape = data.batch_shape
-        self.group = np.arange(data.dimension) if groups is None else _check_groups(groups, data.dimension)
-        self.dimension = int(self.group.max()) + 1
-        self.likelihood = MarginalLikelihood(kernel, data.flatten())
-        self.num_problems: int = self.likelihood.data.batch_shape[0]
-        self.prior = prior
-
-    def move(self, values: HostArray) -> Array:
-        """Host values beside the data."""
-        return move(values, self.likelihood.data.X)
-
-    def spread(self, theta: Array) -> Array:
-        """From one lengthscale per group to one per coordinate."""
-        if self.dimension == len(self.group):
-            return theta
-        return namespace(theta).take(theta, self.move(np.append(self.group, [-2, -1]) % theta.shape[-1]), axis=-1)
-
-    @property
-    def _sharing(self) -> HostArray:
-        """1 where an entry of theta stands for a hyperparameter, shape (coordinates + 2, groups + 2)."""
-        places = np.append(self.group, self.dimension + np.arange(2))
-        return np.asarray(np.eye(self.dimension + 2)[places])
-
-    def evaluate(self, theta: Array, problems: HostArray) -> Evaluation:
-        """Value and gradient at theta (R', q, d + 2) for some of the data sets (R',)."""
-        everything = np.array_equal(problems, np.arange(self.num_problems))
-        part = self.likelihood if everything else self.likelihood.take(problems)
-        value, gradient = part.value_and_gradient(self.spread(theta))
-        if self.dimension < len(self.group):
-            gradient = namespace(gradient).matmul(gradient, self.move(self._sharing))
-        prior, prior_gradient = self.prior.log_density_and_gradient(theta)
-        return Evaluation(value + prior, gradient + prior_gradient)
-
-    def log_density(self, theta: HostArray, problems: HostArray) -> HostArray:
-        """Value at host points (k, d + 2), each for its own data set (k,)."""
-        n = self.likelihood.data.count
-        # Several data sets are gathered for each point, with all their differences.
-        elements = n * n * (1 if self.num_problems == 1 else 1 + self.dimension)
-        parts = []
-        for block in chunks(len(theta), elements):
-            points = self.move(theta[block])
-            if self.num_problems == 1:
-                value = self.likelihood.value(self.spread(points)[None, :, :])[0, :]
-            else:
-                value = self.likelihood.take(problems[block]).value(self.spread(points)[:, None, :])[:, 0]
-            parts.append(to_numpy(value + self.prior.log_density_and_gradient(points)[0]))
-        return np.concatenate(parts)
-
-    def in_shape(self, theta: HostArray, log_density: HostArray) -> tuple[Hyperparameters, Array]:
-        """Results (R, H, ...) with the leading axes of the data, beside the data."""
-        H = theta.shape[1]
-        hyper = Hyperparameters.from_log(self.spread(self.move(theta.reshape(*self.batch_shape, H, -1))))
-        return hyper, self.move(log_density.reshape(*self.batch_shape, H))
-
-
-def _check_groups(groups: Sequence[int], dimension: int) -> HostArray:
-    given = np.asarray(groups)
-    if given.shape != (dimension,) or set(given.tolist()) != set(range(int(given.max(initial=0)) + 1)):
-        raise SettingsError(
-            f"groups must give each of the {dimension} coordinates a group, counted from 0 without gaps; "
-            f"received {groups!r}."
-        )
-    return given
+    The first kernel, if there is no other or hyperparameters are known. All modes are searched for at once, and that of
+    the kernel is not searched for again.
+    """
+    search = inference.search
+    if len(kernels) == 1 or search is None:
+        return kernels[0], inference.infer(kernels[0], X, y, rng, noise_sd, groups)
+    target = LogPosterior(kernels, Observations.check(X, y, noise_sd), search.prior, groups)
+    found = search.climb(target, rng)
+    best = int(np.argmax(found.log_density.reshape(len(kernels), -1).sum(axis=1)))
+    mode = found.take(slice(best * target.num_sets, (best + 1) * target.num_sets))
+    return kernels[best], inference.infer(kernels[best], X, y, rng, noise_sd, groups, mode=mode)

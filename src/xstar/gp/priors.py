@@ -3,9 +3,13 @@
 A Gamma variable's logarithm t has the density exp(a t - b e^t) up to a constant: log-concave, so neither MAP nor
 slice sampling meets a second mode or an infinite peak because of the prior.
 
+The normal score u of a log hyperparameter is the standard normal quantile of its prior probability: u has the prior
+N(0, I) exactly, whatever the Gamma distributions are.
+
 Notation
     a, b     shape and rate of a Gamma distribution
     theta    log hyperparameters, in the order of `Hyperparameters`    (..., d + 2)
+    u        their normal scores                                       (..., d + 2)
 """
 
 from __future__ import annotations
@@ -74,13 +78,6 @@ class Prior:
         """theta (d + 2,) in the middle of the prior."""
         return np.log([prior.quantile(0.5) for prior in self._marginals(dimension)])
 
-    def draw(self, count: int, dimension: int, rng: np.random.Generator) -> HostArray:
-        """theta (count, d + 2) from the prior, inside the box."""
-        shape, rate = self._shapes_and_rates(dimension)
-        lower, upper = self.box(dimension)
-        draws = rng.gamma(shape, size=(count, dimension + 2)) / rate
-        return np.clip(np.log(np.maximum(draws, np.finfo(np.float64).tiny)), lower, upper)
-
     def log_density_and_gradient(self, theta: Array) -> tuple[Array, Array]:
         """log p(theta) and its gradient, shapes (...) and (..., d + 2)."""
         xp = namespace(theta)
@@ -88,6 +85,40 @@ class Prior:
         constant = float(np.sum(shape * np.log(rate)) - sum(math.lgamma(a) for a in shape))
         a, pull = move(shape, theta), move(rate, theta) * xp.exp(theta)
         return xp.sum(a * theta - pull, axis=-1) + constant, a - pull
+
+    def to_normal(self, theta: HostArray) -> HostArray:
+        """The normal scores u of theta (..., d + 2)."""
+        from scipy import special
+
+        shape, rate = self._shapes_and_rates(theta.shape[-1] - 2)
+        scaled = rate * np.exp(theta)
+        below, above = special.gammainc(shape, scaled), special.gammaincc(shape, scaled)
+        # The smaller of the two probabilities is the one that is exact.
+        return np.asarray(np.where(below < above, special.ndtri(below), -special.ndtri(above)))
+
+    def from_normal(self, u: HostArray) -> HostArray:
+        """theta (..., d + 2) with the normal scores u."""
+        from scipy import special
+
+        shape, rate = self._shapes_and_rates(u.shape[-1] - 2)
+        shape, tail = np.broadcast_to(shape, u.shape), special.ndtr(-np.abs(u))
+        scaled, left = np.empty(u.shape), u < 0.0
+        scaled[left] = special.gammaincinv(shape[left], tail[left])
+        scaled[~left] = special.gammainccinv(shape[~left], tail[~left])
+        return np.asarray(np.log(scaled / rate))
+
+    def draw_scores(self, count: int, dimension: int, rng: np.random.Generator) -> HostArray:
+        """Normal scores (count, d + 2) of draws from the prior, inside the box."""
+        lower, upper = (self.to_normal(end) for end in self.box(dimension))
+        return np.clip(rng.standard_normal((count, dimension + 2)), lower, upper)
+
+    def normal_slope(self, u: HostArray, theta: HostArray) -> HostArray:
+        """d theta / d u = phi(u) / p(theta) for each coordinate (..., d + 2)."""
+        from scipy import special
+
+        a, b = self._shapes_and_rates(theta.shape[-1] - 2)
+        log_density = a * (theta + np.log(b)) - b * np.exp(theta) - special.gammaln(a)
+        return np.asarray(np.exp(-0.5 * (u * u + math.log(2.0 * math.pi)) - log_density))
 
     def _marginals(self, dimension: int) -> list[Gamma]:
         given = self.lengthscale

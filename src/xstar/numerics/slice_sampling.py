@@ -55,13 +55,9 @@ def slice_sample(
     width, lower, upper = (
         np.broadcast_to(np.asarray(bound, dtype=np.float64), (p,)) for bound in (width, lower, upper)
     )
-    counted = _Counted(log_density)
+    counted = CountedDensity(log_density)
     current = counted(x, np.arange(chains))
-    if not np.all(np.isfinite(current)):
-        raise NumericalError(
-            f"slice sampling needs a start of finite density; {int(np.sum(~np.isfinite(current)))} of {chains} "
-            "chains start where it is zero or undefined."
-        )
+    check_start(current)
     draws, densities, stuck = np.empty((sweeps, chains, p)), np.empty((sweeps, chains)), 0
     for sweep in range(sweeps):
         for i in range(p):
@@ -72,21 +68,36 @@ def slice_sample(
     return SliceRun(draws, densities, counted.evaluations, stuck)
 
 
-class _Counted:
-    """A density that counts its evaluations and reads NaN as zero density."""
+class CountedDensity:
+    """A density that counts its evaluations, reads NaN as zero density and has none outside the box [lower, upper]."""
 
-    def __init__(self, log_density: LogDensity) -> None:
+    def __init__(
+        self, log_density: LogDensity, lower: float | HostArray = -np.inf, upper: float | HostArray = np.inf
+    ) -> None:
         self._log_density = log_density
+        self._lower, self._upper = lower, upper
         self.evaluations = 0
 
     def __call__(self, points: HostArray, chains: HostArray) -> HostArray:
-        self.evaluations += len(points)
-        values = np.asarray(self._log_density(points, chains), dtype=np.float64)
+        values = np.full(len(points), -np.inf)
+        inside = np.flatnonzero(np.all((points >= self._lower) & (points <= self._upper), axis=1))
+        if inside.size:
+            self.evaluations += inside.size
+            values[inside] = self._log_density(points[inside], chains[inside])
         return np.where(np.isnan(values), -np.inf, values)
 
 
+def check_start(density: HostArray) -> None:
+    """Complain about chains whose first point has no density."""
+    if not np.all(np.isfinite(density)):
+        raise NumericalError(
+            f"slice sampling needs a start of finite density; {int(np.sum(~np.isfinite(density)))} of {len(density)} "
+            "chains start where it is zero or undefined."
+        )
+
+
 def _step_out(
-    log_density: _Counted,
+    log_density: CountedDensity,
     x: HostArray,
     i: int,
     level: HostArray,
@@ -122,7 +133,7 @@ def _step_out(
 
 
 def _shrink(
-    log_density: _Counted,
+    log_density: CountedDensity,
     x: HostArray,
     current: HostArray,
     i: int,
