@@ -23,5 +23,5 @@ def yield_of_a_reactor(x: Any) -> float:
 
 
 if __name__ == "__main__":
-    result = xstar.maximize(yield_of_a_reactor, [(0.0, 1.0), (-5.0, 5.0)], budget=20, seed=0)
+    result = xstar.maximize(yield_of_a_reactor, [(0.0, 1.0), (-5.0, 5.0)], budget=20, seed=1)
     print(result)

@@ -626,7 +626,7 @@ def test_where_the_optimum_is():
     opt = told((0.0, 0.15, 0.35, 0.6, 0.8, 1.0), noise=0.0)
     where = opt.where(100)
     assert len(where) == len(where.params["x0"]) == 100
-    low, high = where.interval("x0")
+    low, high = where.interval("x0", 0.99)
     assert 0.0 <= low < 0.3 < high <= 1.0
     assert high - low < 0.5
     narrow = where.interval("x0", 0.5)

@@ -406,7 +406,7 @@ def test_a_lucky_draw_does_not_stop_a_run():
     """What the result says must agree with why the run stopped."""
     result = xstar.maximize(
         lambda x: 100.0 * max(0.0, 0.3 - np.hypot(x[0] - 0.8, x[1] - 0.2)), [(0.0, 1.0)] * 2, 30, method=QUICK,
-        tolerance=2.0, seed=2,
+        tolerance=2.0, seed=0,
     )  # fmt: skip
     assert result.stop_reason == "tolerance"
     assert result.where.regret_quantile(0.95) <= 2.0

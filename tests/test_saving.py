@@ -365,3 +365,13 @@ def test_a_space_that_does_not_fit_is_named(path, space, message):
     opt.save(path)
     with pytest.raises(SpaceError, match=message):
         xstar.Optimizer.load(path, space)
+
+
+def test_a_setting_that_is_gone_is_read_over(tmp_path):
+    path = tmp_path / "old.json"
+    opt = xstar.Optimizer([(0.0, 1.0)], method=xstar.Method(inference=SliceSampling(num_samples=5)))
+    opt.save(path)
+    stored = json.loads(path.read_text())
+    stored["method"]["inference"]["width"] = 2.0
+    path.write_text(json.dumps(stored))
+    assert xstar.Optimizer.load(path).method == opt.method

@@ -57,10 +57,10 @@ class Hollow(Score):
 
     def __init__(self, post, worth, additive):
         self.worth, self.additive = worth, additive
-        super().__init__(post.data.X, 1, {})
+        super().__init__(post.data.X, 1, 1, {})
 
     def _value(self, X):
-        return np.full(len(X), self.worth)
+        return np.full(X.shape[:-1], self.worth)
 
     def _value_and_gradient(self, X):
         return self._value(X), np.full(X.shape, 0.0 * self.worth)

@@ -26,9 +26,10 @@ from xstar.acquisition.weighed import Weighed
 from xstar.entropy.maximizers import Region, best_data, draw_maximizers
 from xstar.entropy.success import SAFEST, Success
 from xstar.errors import DataError
-from xstar.gp import Hyperparameters, Inferred, Kernel, Matern52, Posterior
+from xstar.gp import Hyperparameters, Inferred, Matern52, Posterior
+from xstar.gp.inference import infer_under_best
 from xstar.methods import Method
-from xstar.numerics.arrays import HostArray
+from xstar.numerics.arrays import Array, HostArray, move, to_numpy
 from xstar.scaling import Scaling
 from xstar.search import Domain, MixedSearch, Objective, draw_candidates, inside_cube
 from xstar.space import Space
@@ -129,13 +130,13 @@ class Model:
 
     def predict(self, rows: HostArray) -> tuple[HostArray, HostArray]:
         """Mean and standard deviation of y at points (m, d), over all hyperparameter samples; shapes (m,)."""
-        mean, variance = self.post.predict(rows)
+        mean, variance = (to_numpy(part) for part in self.post.predict(rows))
         return mean.mean(axis=0), np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
 
     def unknown_share(self, rows: HostArray) -> HostArray:
         """The share of the prior variance that the data have left at points (m, d): 1 where nothing is known."""
         _, variance = self.post.predict(rows)
-        return np.asarray(np.mean(variance / self.post.hyper.variance[:, None], axis=0))
+        return np.asarray(to_numpy(variance / self.post.hyper.variance[:, None]).mean(axis=0))
 
     def prepare(self, acquisition: Acquisition, rng: np.random.Generator) -> Score:
         """The score of an acquisition, counting on the pending points."""
@@ -155,11 +156,11 @@ class Model:
         """The best legal point of one function (d,), of all or within a part of the domain, and its value."""
         candidates = self._candidates(rng, np.zeros((0, self.domain.dimension)) if around is None else around)
         found = MixedSearch(within or self.domain, forbidden).maximize(objective, candidates)
-        return found.x[0], float(found.value[0])
+        return to_numpy(found.x)[0], float(found.value[0])
 
     def _candidates(self, rng: np.random.Generator, around: HostArray) -> HostArray:
         """Points all over the cube, the data, and a spray about the best of them and of `around`."""
-        centers = np.concatenate([best_data(self.post), around])[:MOST_CENTERS]
+        centers = np.concatenate([to_numpy(best_data(self.post)), around])[:MOST_CENTERS]
         inside = np.clip(self.evidence.X, 0.0, 1.0)
         return np.concatenate([draw_candidates(CANDIDATES, inside, rng, around=centers), around])
 
@@ -168,10 +169,10 @@ class Model:
         H = self.post.batch_shape[0]
         drawn = draw_maximizers(self.post, math.ceil(count / H), rng, region=self.region)
         picked = rng.permutation(drawn.paths.num_problems)[:count]
-        here = drawn.paths(self.best_row[None])[..., 0]
+        here = to_numpy(drawn.paths(self.best_row[None]))
         return (
-            drawn.x.reshape(-1, self.domain.dimension)[picked],
-            drawn.value.reshape(-1)[picked],
+            to_numpy(drawn.x).reshape(-1, self.domain.dimension)[picked],
+            to_numpy(drawn.value).reshape(-1)[picked],
             here.reshape(-1)[picked],
         )
 
@@ -185,13 +186,13 @@ class Model:
         # Where the mean is flat, a point that was evaluated is better than one that was not.
         known = self.evidence.X[inside_cube(self.evidence.X)]
         if len(known):
-            heights = score(known)
+            heights = to_numpy(score(known))
             if np.max(heights) >= value - FLAT:
                 return np.asarray(known[int(np.argmax(heights))])
         return found
 
 
-CANDIDATES = 1024
+CANDIDATES = 512
 MOST_CENTERS = 6
 """Points that a spray of candidates surrounds."""
 FLAT = 1e-9
@@ -201,9 +202,17 @@ RECOMMENDATION = 0x57A2
 
 
 def fit(
-    domain: Domain, evidence: Evidence, method: Method, rng: np.random.Generator, noise: float | None = None
+    domain: Domain,
+    evidence: Evidence,
+    method: Method,
+    rng: np.random.Generator,
+    noise: float | None = None,
+    like: Array | None = None,
 ) -> Model:
-    """Fit a model to at least one value; `noise` is the standard deviation of the next one, if it is known."""
+    """Fit a model to at least one value; `noise` is the standard deviation of the next one, if it is known.
+
+    The model is computed in the namespace and on the device of `like` (default: NumPy).
+    """
     if evidence.count == 0:
         raise DataError("a model needs at least one value.")
     kept = thin(evidence.X, evidence.values, MOST_DATA)
@@ -211,39 +220,25 @@ def fit(
     scaling = Scaling.fit(values, design_weights(X)) if method.standardizes else Scaling()
     y = scaling.forward(values)
     noise_sd = np.maximum(evidence.sd[kept] * scaling.slope(values), LEAST_NOISE)
+    known = not np.isnan(noise_sd).any()
+    following = noise * scaling.slope_of_bulk if noise is not None else float(np.median(noise_sd))
+    if like is not None:
+        X, y, noise_sd = (move(part, like) for part in (X, y, noise_sd))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        kernel = _most_probable(method, X, y, noise_sd, domain)
-        inferred = method.inference.infer(kernel, X, y, rng, noise_sd, domain.groups)
+        kernel, inferred = infer_under_best(method.kernels, method.inference, X, y, rng, noise_sd, domain.groups)
     hyper = inferred.hyper
-    if not np.isnan(noise_sd).any():
+    if known:
         # The next value will be as noisy as was told, not as the prior has it.
-        following = noise * scaling.slope_of_bulk if noise is not None else float(np.median(noise_sd))
-        level = np.full_like(hyper.noise, max(following, LEAST_NOISE))
+        level = 0.0 * hyper.noise + max(following, LEAST_NOISE)
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, level)
     post = Posterior(kernel, hyper, X, y, noise_sd)
-    success = Success.fit(Matern52(), X, evidence.failed, domain) if len(evidence.failed) else None
+    success = Success.fit(Matern52(), evidence.X[kept], evidence.failed, domain) if len(evidence.failed) else None
     return Model(domain, evidence, scaling, inferred, post, success)
 
 
 MOST_DATA = 300
 """Values that a model is fitted to: the work grows with their cube."""
-
-
-def _most_probable(method: Method, X: HostArray, y: HostArray, noise_sd: HostArray, domain: Domain) -> Kernel:
-    """The kernel under which the data are most probable; the first if hyperparameters are known."""
-    kernels, mode = method.kernels, method.inference.mode
-    if len(kernels) == 1 or mode is None:
-        return kernels[0]
-    heights = []
-    for kernel in kernels:
-        found = mode.infer(kernel, X, y, np.random.default_rng(KERNEL_CHOICE), noise_sd, domain.groups)
-        heights.append(-np.inf if found.log_density is None else float(found.log_density[0]))
-    return kernels[int(np.argmax(heights))]
-
-
-KERNEL_CHOICE = 0x6E57
-"""The seed of the searches for the modes: the choice depends on the data alone."""
 
 
 def design_weights(X: HostArray) -> HostArray:

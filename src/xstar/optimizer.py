@@ -24,7 +24,7 @@ from xstar.acquisition import PES
 from xstar.errors import DataError, DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
 from xstar.methods import Method, find_method
 from xstar.model import Evidence, Model, fit, gather
-from xstar.numerics.arrays import HostArray
+from xstar.numerics.arrays import Array, HostArray, on, to_numpy
 from xstar.numerics.checks import integer
 from xstar.numerics.threads import limited_threads
 from xstar.search import Domain
@@ -45,6 +45,8 @@ class Optimizer:
     `num_initial`: how many evaluations fill the space before the model is asked; by default the number of parameters
     that vary plus one, from 3 to 10.
     `threads`: of linear algebra; one is best unless there are thousands of data. None leaves the machine's setting.
+    `compute`: where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy". Suggestions
+    are the same, up to rounding.
 
     Evaluations may run anywhere, but an optimizer itself is to be asked and told from one thread.
     """
@@ -59,6 +61,7 @@ class Optimizer:
         noise: float | None = None,
         num_initial: int | None = None,
         threads: int | None = 1,
+        compute: str = "numpy",
     ) -> None:
         self.space = Space.of(space)
         if direction not in ("maximize", "minimize"):
@@ -73,6 +76,8 @@ class Optimizer:
         free = len(self.space.free)
         self.num_initial = min(max(free + 1, 3), 10) if num_initial is None else integer(num_initial, "num_initial", 1)
         self.threads = None if threads is None else integer(threads, "threads", 1)
+        self._like = _place(compute)
+        self.compute = compute
         self._trials: dict[int, Trial] = {}
         self._fitted: Model | None = None
 
@@ -101,7 +106,7 @@ class Optimizer:
         """An optimizer with the same settings that was told these trials; if they say the same, with the same model."""
         return Optimizer.from_trials(
             trials, self.space, self.direction, self._method_given, self.seed,
-            like=self, noise=self.noise, num_initial=self.num_initial, threads=self.threads,
+            like=self, noise=self.noise, num_initial=self.num_initial, threads=self.threads, compute=self.compute,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -366,13 +371,17 @@ class Optimizer:
         saving.write(path, study)
 
     @classmethod
-    def load(cls, path: str | Path, space: Any = None) -> Optimizer:
-        """Continue from a file. With another `space` of the same parameters, old data are kept, inside it or not."""
+    def load(cls, path: str | Path, space: Any = None, *, compute: str = "numpy") -> Optimizer:
+        """Continue from a file. With another `space` of the same parameters, old data are kept, inside it or not.
+
+        Where to `compute` is not stored: it is a matter of the machine.
+        """
         study = saving.read(path)
+        _place(compute)
         try:
             optimizer = cls(
                 study.space, study.direction, study.method, study.seed,
-                noise=study.noise, num_initial=study.num_initial, threads=study.threads,
+                noise=study.noise, num_initial=study.num_initial, threads=study.threads, compute=compute,
             )  # fmt: skip
         except XstarError as error:
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
@@ -406,10 +415,10 @@ class Optimizer:
         """The expected information at points (m, d), by the method's own PES or, if it has none, the default."""
         acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
         score = model.prepare(acquisition, np.random.default_rng([self.seed, 4]))
-        return np.asarray(score(rows)) / math.log(2.0)
+        return to_numpy(score(rows)) / math.log(2.0)
 
     def _settings(self) -> tuple[Any, ...]:
-        return self.space, self.direction, self._method_given, self.seed, self.noise
+        return self.space, self.direction, self._method_given, self.seed, self.noise, self.compute
 
     def _gather(self) -> Evidence:
         return gather(self.space, self._trials.values(), self._sign, self.noise)
@@ -424,7 +433,19 @@ class Optimizer:
         return self._fitted
 
     def _fit(self, evidence: Evidence) -> Model:
-        return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise)
+        return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise, self._like)
+
+
+def _place(compute: Any) -> Array:
+    """An array where the model is to be computed, for others to be put beside it."""
+    try:
+        return on(compute) if isinstance(compute, str) else on("")
+    except (ImportError, ValueError, RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+        raise SettingsError(
+            f'compute must be "numpy", "torch:cuda" or another device of torch, or "cupy"; received {compute!r} '
+            f"({reason})."
+        ) from error
 
 
 def _copy(trial: Trial) -> Trial:

@@ -79,6 +79,7 @@ class RunOptions(TypedDict, total=False):
     noise: float | None
     num_initial: int | None
     threads: int | None
+    compute: str
     tolerance: float | None
     max_seconds: float | None
     max_failures: int
@@ -114,6 +115,7 @@ def optimize(
     noise: float | None = None,
     num_initial: int | None = None,
     threads: int | None = 1,
+    compute: str = "numpy",
     tolerance: float | None = None,
     max_seconds: float | None = None,
     max_failures: int = 20,
@@ -141,14 +143,17 @@ def optimize(
         if space is None:
             raise SettingsError("a run needs a space, for example [(0.0, 1.0), (-5.0, 5.0)], or an optimizer.")
         optimizer = Optimizer(
-            space, direction or "maximize", method, seed, noise=noise, num_initial=num_initial, threads=threads
+            space, direction or "maximize", method, seed,
+            noise=noise, num_initial=num_initial, threads=threads, compute=compute,
         )  # fmt: skip
     elif space is not None:
         raise SettingsError("give a space or an optimizer, not both: an optimizer has its own space.")
     elif direction not in (None, optimizer.direction):
         raise SettingsError(f"the optimizer is one to {optimizer.direction}, not to {direction}.")
-    elif (method, seed, noise, num_initial, threads) != ("pes", 0, None, None, 1):
-        raise SettingsError("method, seed, noise, num_initial and threads are the optimizer's own; leave them out.")
+    elif (method, seed, noise, num_initial, threads, compute) != ("pes", 0, None, None, 1, "numpy"):
+        raise SettingsError(
+            "method, seed, noise, num_initial, threads and compute are the optimizer's own; leave them out."
+        )
     loop = _Loop(optimizer, function, budget, tolerance, max_seconds, max_failures, catch, callback, save)
     with _Bar(progress, budget) as bar:
         reason = loop.run(bar)

@@ -29,6 +29,8 @@ SETTINGS = (
 )  # fmt: skip
 """What a method may be made of."""
 KINDS = {kind.__name__: kind for kind in SETTINGS}
+RETIRED = {"SliceSampling": ("width",)}
+"""Settings that older files have and that nobody needs any more."""
 PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
 
 
@@ -115,7 +117,8 @@ def _build_settings(stored: Any) -> Any:
     if isinstance(stored, dict) and "kind" in stored:
         if stored["kind"] not in KINDS:
             raise FileError(f"the study's method has a part {stored['kind']!r} that this xstar does not know.")
-        parts = {name: _build_settings(value) for name, value in stored.items() if name != "kind"}
+        gone = RETIRED.get(stored["kind"], ())
+        parts = {name: _build_settings(value) for name, value in stored.items() if name not in ("kind", *gone)}
         return KINDS[stored["kind"]](**parts)
     return tuple(_build_settings(item) for item in stored) if isinstance(stored, list) else stored
 

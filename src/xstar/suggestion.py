@@ -77,7 +77,7 @@ def _maximize(
     if not _is_likely(row[None], model) and _is_likely(_few_left(domain, forbidden), model):
         return None, {"why": "sees something to learn only where evaluations are likely to fail"}
     if isinstance(acquisition, PES):
-        nats = float(score(row[None])[0])
+        nats = float(to_numpy(score(row[None]))[0])
         if nats < LEAST_INFORMATION:
             return None, {"why": "sees nothing left to learn"}
         diagnostics["bits"] = nats / math.log(2.0)

@@ -120,7 +120,7 @@ def test_bad_arguments_are_named(rng):
     with pytest.raises(DataError, match="X must have 2 coordinates"):
         EI().prepare(posterior(), rng)([[0.1]])
     batch = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), np.zeros((2, 3, 1)), np.zeros((2, 3)))
-    with pytest.raises(DataError, match="one data set is needed here"):
+    with pytest.raises(DataError, match="several data sets need leading axes"):
         EI().prepare(batch, rng)
     for build, message in (
         (lambda: PES(0), "num_samples must be at least 1"),

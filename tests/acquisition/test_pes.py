@@ -61,7 +61,8 @@ def test_at_the_edges(variant, n, d, lengthscale, noise):
     rng = np.random.default_rng(0)
     post = posterior(n, d, noise, lengthscale)
     score = PES(3, 64, **variant).prepare(post, rng)
-    value, gradient = score.value_and_gradient(np.concatenate([rng.random((5, d)), score.maximizers.x[0], post.data.X]))
+    places = np.concatenate([rng.random((5, d)), score.maximizers.x[0, 0], post.data.X])
+    value, gradient = score.value_and_gradient(places)
     assert np.all(value >= 0.0)
     assert np.isfinite(value).all()
     assert np.isfinite(gradient).all()
@@ -119,10 +120,10 @@ def test_interior_maxima_are_the_same_for_both_boundaries():
 
 def test_samples_are_shared_out_among_hyperparameters():
     score = PES(12, 64).prepare(posterior(H=4), np.random.default_rng(0))
-    assert score.maximizers.x.shape == (4, 3, 2)
+    assert score.maximizers.x.shape == (1, 4, 3, 2)
     assert score.diagnostics["samples"] == 12
     for wanted, each in ((2, 1), (13, 4)):
-        assert PES(wanted, 64).prepare(posterior(H=4), np.random.default_rng(0)).maximizers.x.shape == (4, each, 2)
+        assert PES(wanted, 64).prepare(posterior(H=4), np.random.default_rng(0)).maximizers.x.shape == (1, 4, each, 2)
 
 
 def test_the_average_over_hyperparameters():
@@ -137,7 +138,7 @@ def test_samples_that_are_not_finite_are_dropped_and_counted():
     score = PES(6, 64).prepare(posterior(), np.random.default_rng(0))
     Z = np.random.default_rng(1).random((5, 2))
     broken = score.conditioned.shift.copy()
-    broken[0, 2] = np.nan
+    broken[0, 0, 2] = np.nan
     mended = PESScore(replace(score.conditioned, shift=broken), score.maximizers)
     assert mended.diagnostics["dropped"] == 1
     assert np.isfinite(mended.value_and_gradient(Z)[1]).all()
@@ -148,10 +149,10 @@ def test_pending_values_are_those_of_each_path():
     post = posterior(noise=1e-4)
     pending = np.array([[0.9, 0.9]])
     score = PES(6).prepare(post, np.random.default_rng(0), pending=pending)
-    own = score.maximizers.paths(pending)[0, :, 0]
-    p = score.conditioned.variances(pending)
-    unshifted = p.mean - np.sum(p.q * score.conditioned.shift[:, :, None, :], axis=-1)
-    np.testing.assert_allclose(unshifted[0, :, 0], own, atol=1e-2)
+    own = score.maximizers.paths(pending)[0, 0, :, 0]
+    p = score.conditioned.variances(pending[None, None])
+    unshifted = p.mean - np.sum(p.q * score.conditioned.shift[..., None, :], axis=-1)
+    np.testing.assert_allclose(unshifted[0, 0, :, 0], own, atol=1e-2)
     assert own.std() > 0.05
 
 

@@ -59,7 +59,7 @@ def test_max_value_entropy_against_quadrature(rng):
     for k in range(3):
         sd = np.sqrt(variance[k])
         gains = []
-        for top in score.maxima[0]:
+        for top in score.maxima[0, 0]:
             mass = stats.norm.cdf(top, mean[k], sd)
 
             def integrand(f, m=mean[k], s=sd, p=mass):

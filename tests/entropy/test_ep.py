@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from xstar.entropy import expectation_propagation
+from xstar.entropy import ep, expectation_propagation
 
 
 def run(m, V, t, noise, imposed=None, backend=None, **settings):
@@ -86,3 +86,88 @@ def test_too_few_sweeps_are_reported(rng):
     sites = run(np.full(5, -2.0), root @ root.T + 0.1 * np.eye(5), np.zeros(5), np.zeros(5), max_sweeps=1)
     assert sites.sweeps == 1
     assert float(sites.residual) > 1e-6
+
+
+def correlated(seed, count, K, rho):
+    """Correlations rho (of both signs where it is negative) and random ones on top, half of the sites with noise."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((count, K, K + 3))
+    V = root @ np.swapaxes(root, -1, -2)
+    sd = np.sqrt(np.diagonal(V, axis1=-2, axis2=-1))
+    sign = rng.choice([-1.0, 1.0], (count, K)) if rho < 0.0 else np.ones((count, K))
+    V = (1.0 - abs(rho)) * V / (sd[..., :, None] * sd[..., None, :])
+    V += abs(rho) * sign[..., :, None] * sign[..., None, :]
+    noise = np.where(rng.random((count, K)) < 0.5, 0.0, rng.random((count, K)))
+    # Means far in the tails, except where correlations of both signs would make the constraints contradict each other.
+    return rng.uniform(-4.0, 4.0, (count, K)) if rho >= 0.0 else rng.uniform(-1.0, 4.0, (count, K)), V, 0.0 * sd, noise
+
+
+def one_by_one(monkeypatch, problems):
+    """The fixed point without any simultaneous sweep."""
+    with monkeypatch.context() as patch:
+        patch.setattr(ep, "TOGETHER", 0)
+        return run(*problems, max_sweeps=200)
+
+
+def assert_same_fixed_point(one, other):
+    """To a few times the tolerance of 1e-6, in standard deviations."""
+    assert np.all(one.residual <= 1e-6)
+    assert np.all(other.residual <= 1e-6)
+    sd = np.sqrt(np.diagonal(other.covariance, axis1=-2, axis2=-1))
+    np.testing.assert_array_less(np.abs(one.mean - other.mean) / sd, 2e-5)
+    scaled = (one.covariance - other.covariance) / (sd[..., :, None] * sd[..., None, :])
+    np.testing.assert_array_less(np.abs(scaled), 5e-5)
+    np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("K", [1, 2, 5, 12, 21])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.99, 0.999, -0.5, -0.9])
+def test_simultaneous_sweeps_and_one_by_one_have_the_same_fixed_point(monkeypatch, K, rho):
+    problems = correlated(K, 60, K, rho)
+    assert_same_fixed_point(run(*problems), one_by_one(monkeypatch, problems))
+
+
+def test_backends_have_the_same_fixed_point(backend):
+    problems = correlated(3, 10, 6, 0.95)
+    one, other = run(*problems, backend=backend), run(*problems)
+    np.testing.assert_allclose(backend.numpy(one.mean), other.mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(backend.numpy(one.covariance), other.covariance, rtol=1e-5, atol=1e-8)
+
+
+def stopped_early(monkeypatch):
+    monkeypatch.setattr(ep, "TOGETHER", 8)
+
+
+def driven_far(monkeypatch):
+    """Sites that jump to and fro for ever."""
+
+    def jump(p, number):
+        return 0.0 * p.precision + (10.0 if number % 2 else 0.1), 0.0 * p.shift - 100.0
+
+    monkeypatch.setattr(ep, "_all_at_once", jump)
+
+
+@pytest.mark.parametrize("spoil", [stopped_early, driven_far])
+def test_what_simultaneous_sweeps_do_not_settle_is_mended(monkeypatch, spoil):
+    """Some, or all, are left to be settled one by one, and are: at the same fixed points."""
+    problems = correlated(8, 80, 12, 0.99)
+    expected = one_by_one(monkeypatch, problems)
+    spoil(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(ep, "_one_by_one", lambda p, number: (p.precision, p.shift))  # which mends nothing
+        off = np.abs(run(*problems).mean - expected.mean).max(axis=-1) > 1e-3
+    assert off.any(), "nothing was left to be mended"
+    assert_same_fixed_point(run(*problems), expected)
+
+
+def test_settled_and_mended_problems_keep_their_places(monkeypatch):
+    """Hard problems among easy ones: each result is that of the problem alone."""
+    monkeypatch.setattr(ep, "TOGETHER", 12)
+    easy, hard = correlated(1, 30, 6, 0.0), correlated(2, 10, 6, 0.999)
+    order = np.random.default_rng(0).permutation(40)
+    mixed = tuple(np.concatenate(pair)[order] for pair in zip(easy, hard, strict=True))
+    found = run(*mixed)
+    for row in (*np.flatnonzero(order >= 30), *np.flatnonzero(order < 30)[:10]):
+        alone = run(*(part[row] for part in mixed))
+        np.testing.assert_allclose(found.mean[row], alone.mean, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.log_evidence[row], alone.log_evidence, rtol=1e-6, atol=1e-6)

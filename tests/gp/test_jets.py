@@ -5,7 +5,8 @@ import pytest
 
 from tests.oracles import differences
 from xstar.gp import Hyperparameters, Matern52, SquaredExponential
-from xstar.gp.jets import jet_covariance, jet_covariance_gradient, jet_layout, jet_prior
+from xstar.gp.jets import jet_covariance, jet_layout, jet_prior, jet_pull_back
+from xstar.numerics.arrays import move, to_numpy
 
 BOTH = pytest.mark.parametrize("kernel", [SquaredExponential(), Matern52()], ids=["SquaredExponential", "Matern52"])
 ALL_DIMENSIONS = pytest.mark.parametrize("d", [1, 2, 3, 6])
@@ -13,6 +14,16 @@ ALL_DIMENSIONS = pytest.mark.parametrize("d", [1, 2, 3, 6])
 
 def hyper(d):
     return Hyperparameters(np.linspace(0.4, 0.9, d), 1.3, 0.1)
+
+
+def gradients(kernel, h, X, x_star, along=None):
+    """The gradient of each entry of the covariance, (..., n, t, d): unit weights pull it out of their sum."""
+    t = jet_layout(X.shape[-1] if along is None else len(along)).length
+    lead = np.broadcast_shapes(h.batch_shape, x_star.shape[:-1], X.shape[:-2])
+    shape = (*lead, X.shape[-2], t)
+    units = [np.broadcast_to(np.eye(t)[k], shape) for k in range(t)]
+    columns = [to_numpy(jet_pull_back(kernel, h, X, x_star, move(unit, X), along)) for unit in units]
+    return np.stack(columns, axis=-2)
 
 
 def jet_of(function, x, lengthscales, step):
@@ -51,9 +62,22 @@ def test_gradient_of_the_covariance_against_differences(backend, rng, kernel, d)
     x, x_star, h = rng.random(d), rng.random(d), hyper(d)
     expected = differences.gradient(lambda z: jet_covariance(kernel, h, z[None], x_star)[0], x, 1e-3)
     points = backend.array(np.stack([x, x_star]))
-    result = backend.numpy(jet_covariance_gradient(kernel, h.like(points), points, backend.array(x_star)))
+    result = gradients(kernel, h.like(points), points, backend.array(x_star))
+    assert result.shape == (2, jet_layout(d).length, d)
     np.testing.assert_allclose(result[0], expected, rtol=1e-6, atol=1e-7)
     assert np.isfinite(result[1]).all()
+
+
+@BOTH
+@ALL_DIMENSIONS
+def test_pulling_back_is_linear_in_the_weights(backend, rng, kernel, d):
+    """And stays in the namespace of its arguments."""
+    X, x_star, h = rng.random((4, d)), rng.random(d), hyper(d)
+    weights = rng.standard_normal((4, jet_layout(d).length))
+    points = backend.array(X)
+    result = jet_pull_back(kernel, h.like(points), points, backend.array(x_star), backend.array(weights))
+    expected = np.einsum("nt,ntd->nd", weights, gradients(kernel, h, X, x_star))
+    np.testing.assert_allclose(backend.numpy(result), expected, rtol=1e-11, atol=1e-12)
 
 
 @BOTH
@@ -62,7 +86,7 @@ def test_gradient_at_the_point_itself_is_the_prior_covariance_with_the_slope(ker
     """d/dx_k cov(f(x), T f) at x = x_star is cov(d_k f, T f), divided by the lengthscale."""
     h = hyper(d)
     x_star = np.full(d, 0.3)
-    result = jet_covariance_gradient(kernel, h, x_star[None], x_star)[0]
+    result = gradients(kernel, h, x_star[None], x_star)[0]
     rows = jet_prior(kernel, h)[:, jet_layout(d).gradient]
     np.testing.assert_allclose(result, rows / h.lengthscales, atol=1e-12)
 
@@ -115,15 +139,13 @@ def test_leading_axes(backend, rng, kernel):
     X, x_star = rng.random((4, 2)), rng.random((3, 5, 2))
     like = backend.array(X)
     result = backend.numpy(jet_covariance(kernel, h.like(like), like, backend.array(x_star)))
-    slope = backend.numpy(jet_covariance_gradient(kernel, h.like(like), like, backend.array(x_star)))
+    slope = gradients(kernel, h.like(like), like, backend.array(x_star))
     assert result.shape == (3, 5, 4, 6)
     assert slope.shape == (3, 5, 4, 6, 2)
     for i, j in np.ndindex(3, 5):
         one = Hyperparameters(h.lengthscales[i, 0], h.amplitude[i, 0], 0.1)
         np.testing.assert_allclose(result[i, j], jet_covariance(kernel, one, X, x_star[i, j]), rtol=1e-12)
-        np.testing.assert_allclose(
-            slope[i, j], jet_covariance_gradient(kernel, one, X, x_star[i, j]), rtol=1e-10, atol=1e-13
-        )
+        np.testing.assert_allclose(slope[i, j], gradients(kernel, one, X, x_star[i, j]), rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("along", [[], [1], [0, 2], [0, 1, 2]])
@@ -138,8 +160,7 @@ def test_derivatives_along_some_coordinates_are_part_of_the_jet(rng, along):
             jet_covariance(kernel, h, X, x_star, columns), jet_covariance(kernel, h, X, x_star)[..., entries]
         )
         np.testing.assert_allclose(
-            jet_covariance_gradient(kernel, h, X, x_star, columns),
-            jet_covariance_gradient(kernel, h, X, x_star)[..., entries, :],
+            gradients(kernel, h, X, x_star, columns), gradients(kernel, h, X, x_star)[..., entries, :], atol=1e-13
         )
         np.testing.assert_allclose(
             jet_prior(kernel, h, columns), jet_prior(kernel, h)[..., entries, :][..., :, entries]

@@ -175,6 +175,126 @@ def test_batches_of_posteriors(backend, rng, kind):
     assert hessian.shape == (2, 3, 4, 5, 2, 2)
 
 
+def batch_of(backend, rng, noise=1e-4, R=2, H=3, n=5):
+    """R data sets with H hyperparameter samples each."""
+    X, y = rng.random((R, 1, n, 2)), rng.standard_normal((R, 1, n))
+    h = Hyperparameters(0.3 + 0.3 * rng.random((R, H, 2)), 1.0 + rng.random((R, H)), noise)
+    return Posterior(SquaredExponential(), h, backend.array(X), backend.array(y)), X, y
+
+
+@KINDS
+@pytest.mark.parametrize("num_sets", [1, 2, 4])
+def test_paths_that_share_features(backend, rng, kind, num_sets):
+    """Each agrees with its own data, and is the same alone as among others."""
+    post, X, y = batch_of(backend, rng)
+    paths = draw_paths(post, 4, rng, kind=kind, num_features=300, num_sets=num_sets)
+    assert paths.batch_shape == (2, 3, 4)
+    assert paths.num_problems == 24
+    assert paths.features.frequencies.shape == (6 * num_sets, 300, 2)
+    assert paths.weights.shape == (6 * num_sets, 4 // num_sets, 300)
+    own = np.broadcast_to(X[:, :, None], (2, 3, 4, 5, 2))
+    values = backend.numpy(paths(backend.array(own)))
+    np.testing.assert_allclose(values, np.broadcast_to(y[:, :, None], (2, 3, 4, 5)), atol=5e-3)
+    Z = rng.random((6, 2))
+    shared = backend.numpy(paths(backend.array(Z)))
+    at = backend.array(np.broadcast_to(Z, (2, 3, 4, 6, 2)))
+    np.testing.assert_allclose(backend.numpy(paths(at)), shared, rtol=1e-9, atol=1e-9)
+    whole = [backend.numpy(part) for part in paths.derivatives(at)]
+    np.testing.assert_allclose(whole[0], shared, rtol=1e-8, atol=1e-8)
+    rows = np.array([17, 3, 22, 3])
+    x = backend.array(np.broadcast_to(Z, (4, 6, 2)))
+    for one, other in zip(whole, paths.evaluate(x, rows), strict=True):
+        np.testing.assert_allclose(one.reshape(24, *one.shape[3:])[rows], backend.numpy(other), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(backend.numpy(paths.value(x, rows)), shared.reshape(24, 6)[rows], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(backend.numpy(paths.take(rows)(x)), shared.reshape(24, 6)[rows], rtol=1e-8, atol=1e-8)
+
+
+@KINDS
+def test_as_many_sets_as_paths_is_the_default(rng, kind):
+    post = posterior(Matern52(), rng)
+    one, other = (
+        draw_paths(post, 4, np.random.default_rng(1), kind=kind, num_sets=sets)(post.data.X) for sets in (None, 4)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+@BOTH
+@KINDS
+def test_moments_of_paths_that_share_features(rng, kernel, kind):
+    """One path of each of many fresh sets has the moments of the posterior; two of a set have no covariance."""
+    one = posterior(kernel, rng)
+    Z = np.concatenate([one.data.X[:2], rng.random((3, 2)), [[0.0, 1.0]]])
+    mean, covariance = one.joint(Z)
+    features, allowance = (128, 0.0) if kind == "exact" else (512, 0.03)
+    many = Hyperparameters(np.full((250, 2), 0.35), 1.2, 0.1)
+    post = Posterior(kernel, many, one.data.X, one.data.y)
+    drawn = [draw_paths(post, 4, rng, kind=kind, num_features=features, num_sets=2)(Z) for _ in range(COUNT // 500)]
+    pairs = np.concatenate(drawn).reshape(COUNT, 2, len(Z))
+    for values in (pairs[:, 0], pairs[:, 1]):
+        assert_moments(values, mean, covariance, allowance)
+    deviation = pairs - mean
+    cross = np.einsum("ni,nj->ij", deviation[:, 0], deviation[:, 1]) / COUNT
+    variance = np.diag(covariance)
+    # A set of few features has a mean of its own, which weights carry into all paths of the set.
+    limit = 5.0 * np.sqrt(np.outer(variance, variance) / COUNT) + allowance
+    np.testing.assert_array_less(np.abs(cross), limit)
+
+
+@KINDS
+@pytest.mark.parametrize("elements", [100, 9000])
+def test_blocks_change_nothing_where_features_are_shared(rng, monkeypatch, kind, elements):
+    post, X, _ = batch_of(Numpy(), rng)
+    own, each = rng.random((2, 3, 4, 5, 2)), rng.random((2, 33, 2))
+
+    def everything():
+        paths = draw_paths(post, 4, np.random.default_rng(3), kind=kind, num_sets=2)
+        return [paths(X[0, 0]), paths(own), paths.screen(each), *paths.derivatives(own)]
+
+    whole = everything()
+    monkeypatch.setattr(arrays, "BLOCK_ELEMENTS", elements)
+    for one, other in zip(whole, everything(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+class Numpy:
+    """Where a test needs no other backend."""
+
+    array = staticmethod(np.asarray)
+
+
+@KINDS
+@pytest.mark.parametrize("num_sets", [None, 2])
+def test_screening_groups_of_paths_at_their_own_points(backend, rng, kind, num_sets):
+    """Points (R, n, d) are for R groups of paths in a row."""
+    post, _, _ = batch_of(backend, rng, noise=1e-2)
+    paths = draw_paths(post, 4, rng, kind=kind, num_features=200, num_sets=num_sets)
+    for R in (1, 2, 6):
+        Z = rng.random((R, 30, 2))
+        screened = backend.numpy(paths.screen(backend.array(Z)))
+        assert screened.shape == (24, 30)
+        at = np.repeat(Z, 24 // R, axis=0).reshape(2, 3, 4, 30, 2)
+        exact = backend.numpy(paths(backend.array(at))).reshape(24, 30)
+        np.testing.assert_allclose(screened, exact, atol=1e-4)
+        for r in range(R):
+            rows = slice(r * 24 // R, (r + 1) * 24 // R)
+            same = backend.numpy(paths.screen(backend.array(Z[r])))[rows]
+            np.testing.assert_allclose(screened[rows], same, atol=2e-5)
+
+
+@BOTH
+@KINDS
+def test_rough_derivatives_are_close(backend, rng, kernel, kind):
+    post = posterior(kernel, rng)
+    beside = Posterior(kernel, post.hyper, backend.array(post.data.X), backend.array(post.data.y))
+    paths = draw_paths(beside, 6, rng, kind=kind, num_features=100, num_sets=2)
+    for rows in (np.arange(6), np.array([4, 1])):
+        x = backend.array(rng.random((len(rows), 5, 2)))
+        for rough, exact in zip(paths.evaluate_roughly(x, rows), paths.evaluate(x, rows), strict=True):
+            assert rough.dtype == backend.xp.float64
+            one, other = backend.numpy(rough), backend.numpy(exact)
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
+
+
 def test_screening_is_close_to_the_values(backend, rng):
     post = posterior(SquaredExponential(), rng, noise=1e-3)
     beside = Posterior(SquaredExponential(), post.hyper, backend.array(post.data.X), backend.array(post.data.y))
@@ -229,6 +349,15 @@ def test_bad_settings_are_named(rng):
         draw_paths(post, 1, rng, kind="both")
     with pytest.raises(DataError, match="X must have 2 coordinates"):
         draw_paths(post, 1, rng)(np.zeros((1, 3)))
+    for bad, message in (
+        (0, "num_sets must be at least 1; received 0"),
+        (2.0, "num_sets must be a whole number >= 1; received 2.0"),
+        (True, "num_sets must be a whole number >= 1; received True"),
+        (3, "num_sets must be a divisor of num_paths=4; received 3"),
+        (8, "num_sets must be a divisor of num_paths=4; received 8"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            draw_paths(post, 4, rng, num_sets=bad)
 
 
 @pytest.mark.parametrize("curved", [[], [1], [0, 2]])

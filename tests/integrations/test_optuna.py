@@ -1046,7 +1046,8 @@ def test_a_copy_of_a_sampler_suggests_the_same(copied):
 def test_the_same_seed_suggests_the_same_and_another_one_something_else(space):
     runs = [evaluate(study_of(sampler(space, seed=seed)), SQUARE, hill, 6) for seed in (5, 5, 6)]
     assert runs[0] == runs[1]
-    assert all(one != other for one, other in zip(runs[0], runs[2], strict=True))
+    # Two seeds may both choose a corner; that they agree more often would be no chance.
+    assert sum(one != other for one, other in zip(runs[0], runs[2], strict=True)) >= 5
 
 
 def test_independent_parameters_depend_on_seed_number_and_name():

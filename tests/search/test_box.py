@@ -7,7 +7,8 @@ from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, d
 from xstar.numerics.arrays import to_numpy
 from xstar.numerics.ascent import Evaluation
 from xstar.search import BoxSearch, draw_candidates
-from xstar.search.box import pick_basins
+from xstar.search.box import FINISHED, pick_basins
+from xstar.search.candidates import draw_grouped
 
 
 def sample_paths(rng, count, d, lengthscale, kernel, backend=None, n=20):
@@ -28,6 +29,9 @@ class GradientOnly:
 
     def evaluate(self, x, problems):
         return self.paths.evaluate(x, problems)._replace(hessian=None)
+
+    def evaluate_roughly(self, x, problems):
+        return self.paths.evaluate_roughly(x, problems)._replace(hessian=None)
 
 
 def best_of_many(paths, p, starts):
@@ -100,6 +104,9 @@ class Hills:
         bump = self.heights * np.exp(-0.5 * np.sum(shift**2, axis=-1) / self.widths**2)
         slope = -np.sum((bump / self.widths**2)[..., None] * shift, axis=-2)
         return Evaluation(np.sum(bump, axis=-1), slope)
+
+    def evaluate_roughly(self, x, problems):
+        return self.evaluate(x, problems)
 
 
 def test_a_narrow_hill_is_found_among_many_candidates_of_a_broad_one(rng):
@@ -181,18 +188,22 @@ def test_candidates_may_be_a_list_or_of_another_namespace(backend, rng):
 
 
 class Watched:
-    """An objective that remembers how many climbs each call evaluates."""
+    """An objective that remembers how many climbs each call evaluates, roughly and exactly."""
 
     num_problems, dimension = 1, 2
 
     def __init__(self, function):
-        self.function, self.widths_seen = function, []
+        self.function, self.rough_widths, self.exact_widths = function, [], []
 
     def screen(self, X):
         return self.function(X[None])[0]
 
+    def evaluate_roughly(self, x, problems):
+        self.rough_widths.append(x.shape[1])
+        return Evaluation(*self.function(x))
+
     def evaluate(self, x, problems):
-        self.widths_seen.append(x.shape[1])
+        self.exact_widths.append(x.shape[1])
         return Evaluation(*self.function(x))
 
 
@@ -212,18 +223,144 @@ def test_the_scale_of_the_function_does_not_matter(scale):
 def test_repeated_candidates_are_one_start():
     objective = Watched(lambda x: Hills().evaluate(x, None)[:2])
     BoxSearch(num_starts=9).maximize(objective, np.repeat([[0.2, 0.2], [0.6, 0.6], [0.9, 0.8]], 5, axis=0))
-    assert objective.widths_seen[0] == 3
+    assert objective.rough_widths[0] == 3
 
 
-def test_a_third_of_the_climbs_goes_on(rng):
-    """On a function with many hills, each climb on its own, the batch shrinks to a third."""
+def waves(x):
+    """Many hills of nearly the same height, each climb on its own."""
+    rate = 8.0 * np.pi
+    value = np.sin(rate * x).sum(axis=-1) + 0.1 * x.sum(axis=-1)
+    return value, rate * np.cos(rate * x) + 0.1
 
-    def waves(x):
-        rate = 8.0 * np.pi
-        value = np.sin(rate * x).sum(axis=-1) + 0.1 * x.sum(axis=-1)
-        return value, rate * np.cos(rate * x) + 0.1
 
+def test_all_climbs_begin_roughly_and_two_are_finished(rng):
     objective = Watched(waves)
-    BoxSearch(num_starts=9, tolerance=1e-12).maximize(objective, draw_candidates(1024, np.zeros((0, 2)), rng))
-    assert objective.widths_seen[:2] == [9, 9]
-    assert 3 in objective.widths_seen
+    found = BoxSearch(num_starts=9, tolerance=1e-12).maximize(objective, draw_candidates(1024, np.zeros((0, 2)), rng))
+    assert objective.rough_widths[:2] == [9, 9]
+    assert len(objective.rough_widths) <= 1 + 5
+    assert objective.exact_widths[0] == FINISHED == 2
+    assert max(objective.exact_widths) == 2
+    np.testing.assert_allclose(found.gradient, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("d, starts", [(1, 6), (2, 8), (6, 16), (10, 24), (15, 24)])
+def test_the_number_of_starts_and_of_rough_steps(rng, d, starts):
+    objective = Watched(waves)
+    objective.dimension = d
+    BoxSearch().maximize(objective, rng.random((200, d)))
+    assert objective.rough_widths[0] == starts
+    assert 2 <= len(objective.rough_widths) <= 1 + 5 + d // 4
+
+
+def test_as_many_starts_as_are_finished_are_climbed_exactly_at_once(rng):
+    objective = Watched(waves)
+    BoxSearch(num_starts=2).maximize(objective, rng.random((50, 2)))
+    assert objective.rough_widths == []
+    assert objective.exact_widths[0] == 2
+
+
+def test_the_result_is_exact_however_rough_the_first_climb_is(rng):
+    """Rough values with an error of a hundredth of a hill, and rough slopes: the maximum is that of the exact ones."""
+
+    class Rough(Hills):
+        def evaluate_roughly(self, x, problems):
+            value, slope, _ = self.evaluate(x, problems)
+            return Evaluation(value + 0.01 * np.sin(50.0 * x.sum(axis=-1)), slope * 1.01)
+
+    candidates = draw_candidates(512, np.zeros((0, 2)), rng)
+    found, exact = (BoxSearch().maximize(objective, candidates) for objective in (Rough(), Hills()))
+    np.testing.assert_allclose(found.x, exact.x, atol=1e-5)
+    np.testing.assert_allclose(found.value, exact.value, rtol=1e-10)
+    np.testing.assert_allclose(found.value, Hills().evaluate(found.x[:, None], None).value[:, 0], rtol=1e-14)
+
+
+def groups_of_paths(rng, backend, R=3):
+    """R data sets with two paths each, a design for all, and candidates about the data of each."""
+    X, y = rng.random((R, 1, 6, 2)), rng.standard_normal((R, 1, 6))
+    hyper = Hyperparameters(np.full((R, 1, 2), 0.3), 1.0, 1e-2)
+    post = Posterior(Matern52(), hyper, backend.array(X), backend.array(y))
+    known = backend.array(X[:, 0])
+    return draw_paths(post, 2, rng, num_features=200), draw_grouped(128, known, rng, around=known[:, :2, :])
+
+
+def test_groups_of_functions_have_candidates_of_their_own(backend, rng):
+    """The same maxima as group by group."""
+    paths, (design, own) = groups_of_paths(rng, backend)
+    together = BoxSearch().maximize(paths, design, own)
+    x, value = backend.numpy(together.x), backend.numpy(together.value)
+    assert x.shape == (6, 2)
+    for r in range(3):
+        rows = np.arange(2 * r, 2 * r + 2)
+        alone = BoxSearch().maximize(paths.take(rows), design, own[r : r + 1, ...])
+        np.testing.assert_allclose(value[rows], backend.numpy(alone.value), rtol=1e-9)
+        np.testing.assert_allclose(x[rows], backend.numpy(alone.x), atol=1e-6)
+
+
+class Needles:
+    """One narrow hill for each function, which no design sees, on a plain without any slope."""
+
+    num_problems, dimension, width = 4, 2, 0.01
+    centers = np.array([[0.123, 0.456], [0.789, 0.234], [0.555, 0.921], [0.052, 0.777]])
+
+    def screen(self, X):
+        groups = np.broadcast_to(X, (1, *X.shape)) if X.ndim == 2 else X
+        return self.evaluate(np.repeat(groups, 4 // len(groups), axis=0), np.arange(4)).value
+
+    def evaluate(self, x, problems):
+        shift = x - self.centers[problems, None]
+        inside = np.maximum(1.0 - np.sum(shift**2, axis=-1) / self.width**2, 0.0)
+        return Evaluation(inside**2, -4.0 * inside[..., None] * shift / self.width**2)
+
+    evaluate_roughly = evaluate
+
+
+def test_own_candidates_are_climbed_from(rng):
+    """Each function's own lead to its needle; those of another function, and the design, do not."""
+    design = draw_candidates(16, np.zeros((0, 2)), rng)
+    assert np.max(Needles().screen(design)) == 0.0
+    own = Needles.centers[:, None] + 0.003 * rng.uniform(-1.0, 1.0, (4, 6, 2))
+    found = BoxSearch().maximize(Needles(), design, own)
+    np.testing.assert_allclose(found.x, Needles.centers, atol=1e-4)
+    astray = BoxSearch().maximize(Needles(), design, own[[1, 2, 3, 0]])
+    np.testing.assert_array_equal(astray.value, 0.0)
+    # Two groups of two functions each.
+    paired = np.concatenate([own[:2].reshape(1, 12, 2), own[2:].reshape(1, 12, 2)])
+    np.testing.assert_allclose(BoxSearch().maximize(Needles(), design, paired).x, Needles.centers, atol=1e-4)
+
+
+def test_own_candidates_need_not_be_inside_nor_finite(rng):
+    """They are moved into the cube; one without a value is the last to be climbed from."""
+
+    class Holed(Needles):
+        def screen(self, X):
+            return np.where(np.broadcast_to(X, (4, *X.shape[-2:]))[..., 0] > 0.99, np.nan, super().screen(X))
+
+    own = np.concatenate([np.full((4, 1, 2), 3.0), Needles.centers[:, None] + 0.002], axis=1)
+    found = BoxSearch().maximize(Holed(), draw_candidates(16, np.zeros((0, 2)), rng), own)
+    np.testing.assert_allclose(found.x, Needles.centers, atol=1e-4)
+
+
+def test_candidates_of_several_problems_share_design_and_offsets(rng):
+    known, around = rng.random((3, 7, 2)), 0.4 + 0.2 * rng.random((3, 2, 2))
+    design, own = draw_grouped(64, known, np.random.default_rng(1), around=around)
+    assert design.shape == (64, 2)
+    assert own.shape == (3, 7 + 2 + 3 * 2 * 8, 2)
+    np.testing.assert_array_equal(own[:, :7], known)
+    np.testing.assert_array_equal(own[:, 7:9], around)
+    offsets = own[:, 9:] - np.tile(np.repeat(around, 8, axis=1), (1, 3, 1))
+    narrow = np.abs(offsets[0]).max(axis=-1) < 0.3  # the others may have been moved into the cube
+    np.testing.assert_allclose(
+        offsets[:, narrow], np.broadcast_to(offsets[0, narrow], (3, narrow.sum(), 2)), atol=1e-15
+    )
+    for r in range(3):
+        alone = draw_candidates(64, known[r], np.random.default_rng(1), around=around[r])
+        np.testing.assert_array_equal(np.concatenate([design, own[r]]), alone)
+
+
+def test_one_problem_has_candidates_of_its_own_too(backend, rng):
+    known, around = rng.random((7, 2)), rng.random((2, 2))
+    design, own = draw_grouped(
+        64, backend.array(known[None]), np.random.default_rng(1), around=backend.array(around[None])
+    )
+    expected = draw_candidates(64, known, np.random.default_rng(1), around=around)
+    np.testing.assert_array_equal(np.concatenate([backend.numpy(design), backend.numpy(own)[0]]), expected)

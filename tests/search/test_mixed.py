@@ -5,7 +5,7 @@ import pytest
 
 from tests.search.test_box import sample_paths
 from xstar.gp import Matern52, SquaredExponential
-from xstar.numerics.arrays import namespace, to_numpy
+from xstar.numerics.arrays import to_numpy
 from xstar.numerics.ascent import Evaluation
 from xstar.search import BoxSearch, Choice, Domain, Interval, Lattice, MixedSearch, cube, draw_candidates
 
@@ -52,6 +52,9 @@ class Smooth:
     def evaluate(self, x, problems):
         shift, slope = x - self.peaks[problems, None], self.slopes[problems, None]
         return Evaluation(np.sum(slope * x - self.rate * shift**2, axis=-1), slope - 2.0 * self.rate * shift)
+
+    def evaluate_roughly(self, x, problems):
+        return self.evaluate(x, problems)
 
 
 class Holed(Smooth):
@@ -211,7 +214,7 @@ def test_backends_find_the_same_maxima(backend):
         paths, _ = sample_paths(rng, 5, 5, 0.4, SquaredExponential(), place)
         found = MixedSearch(domain).maximize(paths, draw_candidates(256, np.zeros((0, 5)), rng))
         results.append(to_numpy(found.x))
-    assert namespace(found.x) == backend.xp
+    backend.numpy(found.x)  # which complains about another namespace
     np.testing.assert_allclose(results[0], results[1], atol=1e-6)
 
 

@@ -24,11 +24,13 @@ from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.acquisition.improvement import ImprovementScore
 from xstar.entropy.ep import expectation_propagation
 from xstar.entropy.maximizers import Region
+from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, add_diagonal, identity, move, namespace, solve_lower, to_numpy, zeros
 from xstar.numerics.checks import integer
 from xstar.numerics.designs import sobol
 from xstar.numerics.linalg import safe_cholesky
+from xstar.numerics.streams import Random, Streams
 from xstar.search.box import distinct
 
 CANDIDATES = 2048
@@ -54,7 +56,9 @@ class ES(Acquisition):
     def __post_init__(self) -> None:
         integer(self.num_representers, "num_representers", 2)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
+    def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
+        if isinstance(rng, Streams) or post.batch_shape[0] > 1:
+            raise SettingsError("ES is for one problem at a time.")
         later = fantasize(post, pending)
         candidates = move(distinct(region.domain.snap(sobol(CANDIDATES, post.dimension, rng))), post.data.X)
         log_weight = to_numpy(ImprovementScore(later, logarithm=True)(candidates))
@@ -63,7 +67,7 @@ class ES(Acquisition):
         # The largest of log weight + Gumbel noise are a draw without replacement, in proportion to the weights.
         picked = np.argsort(-(log_weight + rng.gumbel(size=len(log_weight))), kind="stable")[: self.num_representers]
         representers = move(to_numpy(candidates)[picked], post.data.X)
-        return ESScore(later, representers, move(log_weight[picked], post.data.X))
+        return ESScore(later.joined(), representers, move(log_weight[picked], post.data.X))
 
 
 class ESScore(Score):
@@ -85,12 +89,15 @@ class ESScore(Score):
         H, N = self.log_p.shape
         super().__init__(
             representers,
+            1,
             H * N * (N + INNOVATIONS),
             {"representers": N, "ep_sweeps": beliefs[3], "ep_residual": float(xp.max(beliefs[4]))},
         )
 
     def _value(self, X: Array) -> Array:
+        """At points (1, m, d), shape (1, m)."""
         xp = namespace(X)
+        X = X[0, ...]
         kernel, hyper = self.post.kernel, self.post.hyper
         whitened = self.post.whiten(kernel.covariance(hyper, self.post.data.X, X))
         cross = kernel.covariance(hyper, X, self.representers)
@@ -105,7 +112,7 @@ class ESScore(Score):
         before = self.log_p[:, None, :]
         after = _normalized(before[..., None] + change, axis=-2)
         gain = self._information(after, self.log_density[:, None], axis=-2) @ self.weights
-        return xp.mean(gain - self._information(before, self.log_density, axis=-1), axis=0)
+        return xp.mean(gain - self._information(before, self.log_density, axis=-1), axis=0)[None, :]
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         xp = namespace(X)

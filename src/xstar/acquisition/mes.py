@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
 from xstar.acquisition.improvement import LEAST_SD
 from xstar.entropy.maximizers import Region, draw_maximizers
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, namespace
+from xstar.numerics.arrays import Array, HostArray, namespace, take_rows
 from xstar.numerics.checks import integer
 from xstar.numerics.normal import log_ndtr, log_ndtr_tail, truncated_moments
+from xstar.numerics.streams import Random
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class MES(Acquisition):
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
+    def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         drawn = draw_maximizers(
             post, share_out(self.num_samples, post), rng, num_features=self.num_features, region=region
         )
@@ -42,35 +41,43 @@ class MESScore(Score):
 
     def __init__(self, post: Posterior, alpha: Array, maxima: Array) -> None:
         self.post, self.alpha, self.maxima = post, alpha, maxima
-        H, S = maxima.shape
-        super().__init__(post.data.X, H * (2 * S + 2 + post.data.count), {"samples": H * S})
+        R, H, S = maxima.shape
+        super().__init__(post.data.X, R, R * H * (2 * S + 2 + post.data.count), {"samples": R * H * S})
+
+    def _take(self, problems: HostArray) -> MESScore:
+        return MESScore(self.post.take(problems), *(take_rows(part, problems) for part in (self.alpha, self.maxima)))
 
     def _value(self, X: Array) -> Array:
         xp = namespace(X)
+        X = X[:, None, ...]
         cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
-        g, _ = self._gap(xp.matmul(cross[:, None, :, :], self.alpha[..., None])[..., 0], self.post.predict(X)[1])
-        return xp.mean(_information(g), axis=(0, 1))
+        g, _ = self._gap(self._mean(cross), self.post.predict(X)[1])
+        return xp.mean(_information(g), axis=(1, 2))
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         xp = namespace(X)
+        X = X[:, None, ...]
         cross, slopes = self.post.kernel.covariance_and_gradient(self.post.hyper, X, self.post.data.X)
         _, variance, _, variance_slope = self.post.predict_gradient(X)
-        g, sd = self._gap(xp.matmul(cross[:, None, :, :], self.alpha[..., None])[..., 0], variance)
+        g, sd = self._gap(self._mean(cross), variance)
         moments = truncated_moments(g)
         # 1 + g (hazard + g) = variance + excess^2, without the cancellation.
-        by_gap = -0.5 * moments.mean * (moments.variance + moments.excess**2) / (g.shape[0] * g.shape[1])
-        by_mean = -by_gap / sd[:, None, :]
-        through_mean = xp.sum(by_mean[..., None] * self.alpha[..., None, :], axis=1)
-        by_sd = -xp.sum(by_gap * g, axis=1) / sd
-        gradient = xp.sum(xp.matmul(through_mean[..., None, :], slopes)[..., 0, :], axis=0)
-        gradient = gradient + xp.sum((0.5 * by_sd / sd)[..., None] * variance_slope, axis=0)
-        return xp.mean(_information(g), axis=(0, 1)), gradient
+        by_gap = -0.5 * moments.mean * (moments.variance + moments.excess**2) / (g.shape[1] * g.shape[2])
+        by_mean = -by_gap / sd[:, :, None, :]
+        through_mean = xp.sum(by_mean[..., None] * self.alpha[..., None, :], axis=2)
+        by_sd = -xp.sum(by_gap * g, axis=2) / sd
+        gradient = xp.sum(xp.matmul(through_mean[..., None, :], slopes)[..., 0, :], axis=1)
+        gradient = gradient + xp.sum((0.5 * by_sd / sd)[..., None] * variance_slope, axis=1)
+        return xp.mean(_information(g), axis=(1, 2)), gradient
+
+    def _mean(self, cross: Array) -> Array:
+        return namespace(cross).matmul(cross[:, :, None, ...], self.alpha[..., None])[..., 0]
 
     def _gap(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """g (H, S, m) and sd (H, m)."""
+        """g (R, H, S, m) and sd (R, H, m)."""
         xp = namespace(variance)
-        sd = xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[:, None]) ** 2))
-        return (self.maxima[..., None] - mean) / sd[:, None, :], sd
+        sd = xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[..., None]) ** 2))
+        return (self.maxima[..., None] - mean) / sd[:, :, None, :], sd
 
 
 def _information(g: Array) -> Array:

@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +18,13 @@ from xstar.acquisition.base import Acquisition, Score, condition_on_pending, sha
 from xstar.entropy.conditioned import Conditioned, Prediction, Truncation, condition
 from xstar.entropy.constraints import constrain
 from xstar.entropy.functionals import Functionals
-from xstar.entropy.maximizers import Maximizers, Region, best_data, draw_maximizers
+from xstar.entropy.maximizers import Maximizers, Region, best_of_each, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.arrays import Array, HostArray, move, namespace, take_rows, to_numpy
+from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
+from xstar.numerics.streams import Random, permutations
 from xstar.search.candidates import inside_cube
 
 
@@ -59,51 +63,73 @@ class PES(Acquisition):
                     f'{name} must be "{allowed[0]}" or "{allowed[1]}"; received {getattr(self, name)!r}.'
                 )
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
+    def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         drawn = draw_maximizers(
             post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths, region=region
         )
-        rivals = self._rivals(post, drawn, rng)
+        rivals, present = self._rivals(post, drawn, rng)
         smooth = np.flatnonzero(~region.domain.discrete)
         functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals, smooth)
-        inside = np.flatnonzero(inside_cube(post.data.X))
-        paper = self.incumbent == "paper" and len(inside) > 0
+        best = _best_observation(post) if self.incumbent == "paper" else None
         constraints = constrain(
-            drawn, int(rivals.shape[0]), boundary=self.boundary,
-            best_value=float(to_numpy(post.data.y)[inside].max()) if paper else None,
-            best_noise_variance=_noise_of_best(post, inside) if paper else None,
-            along=smooth,
+            drawn, int(rivals.shape[-2]), boundary=self.boundary,
+            best_value=best[0] if best else None, best_noise_variance=best[1] if best else None,
+            present=present, along=smooth,
         )  # fmt: skip
         post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
         return PESScore(condition(post, alpha, functionals, constraints), drawn)
 
-    def _rivals(self, post: Posterior, drawn: Maximizers, rng: np.random.Generator) -> Array:
-        """Points that f(x_star) must beat: the best data, and maximizers of other paths, no two of them close."""
-        if self.incumbent == "paper":
-            return post.data.X[:0, :]
-        others = to_numpy(drawn.x).reshape(-1, post.dimension)
-        apart = _apart(others[rng.permutation(len(others))], self.num_rivals)
-        return move(np.concatenate([to_numpy(best_data(post)), apart]), post.data.X)
+    def _rivals(self, post: Posterior, drawn: Maximizers, rng: Random) -> tuple[Array, Array]:
+        """Points that f(x_star) must beat: the best data, and maximizers of other paths, no two of them close.
+
+        Shape (R, 1, k, d), and which of them there are, (R, k).
+        """
+        R, d = int(drawn.x.shape[0]), post.dimension
+        points, inside = best_of_each(post)
+        kept = 0 if self.incumbent == "paper" else int(inside.sum(axis=1).max(initial=0))
+        best, inside = to_numpy(points)[:, :kept], inside[:, :kept]
+        others = to_numpy(drawn.x).reshape(R, -1, d)
+        mixed = np.take_along_axis(others, permutations(rng, others.shape[1])[..., None], axis=1)
+        apart, found = _apart(mixed, 0 if self.incumbent == "paper" else self.num_rivals)
+        present = np.concatenate([inside, found], axis=1)
+        return move(np.concatenate([best, apart], axis=1)[:, None], post.data.X), move(present, post.data.X)
 
 
-def _noise_of_best(post: Posterior, inside: HostArray) -> Array:
-    """The noise variance of the largest observation in the cube, shape (H,)."""
-    best = int(inside[np.argmax(to_numpy(post.data.y)[inside])])
-    return post.data.noise_variance(post.hyper.noise_variance)[:, best]
+def _best_observation(post: Posterior) -> tuple[Array, Array] | None:
+    """The largest observation in the cube (R,) and the variance of its noise (R, H); None without any."""
+    y = to_numpy(post.data.y)[:, 0, :]
+    inside = inside_cube(post.data.X[:, 0, ...])
+    if not inside.any():
+        return None
+    if not inside.any(axis=1).all():
+        raise SettingsError('incumbent="paper" needs data inside the cube for every problem, or for none.')
+    best = np.argmax(np.where(inside, y, -np.inf), axis=1)
+    rows = np.arange(len(y))
+    variance = to_numpy(post.data.noise_variance(post.hyper.noise_variance))
+    return move(y[rows, best], post.data.X), move(variance[rows, :, best], post.data.X)
 
 
 APART = 0.03
 """Rivals among the maximizers are at least this far from each other in some coordinate."""
 
 
-def _apart(points: HostArray, count: int) -> HostArray:
-    chosen: list[HostArray] = []
-    for x in points:
-        if len(chosen) == count:
+def _apart(points: HostArray, count: int) -> tuple[HostArray, HostArray]:
+    """The first `count` points of each problem (R, N, d) that are not close to one before; and which there are."""
+    R, N, d = points.shape
+    chosen = np.full((R, count, d), np.inf)
+    number = np.zeros(R, dtype=np.int64)
+    for i in range(N):
+        if count == 0 or number.min() >= count:
             break
-        if all(np.abs(x - other).max() > APART for other in chosen):
-            chosen.append(x)
-    return np.asarray(chosen).reshape(len(chosen), points.shape[1])
+        x = points[:, i]
+        far = np.all(np.abs(x[:, None] - chosen).max(axis=-1) > APART, axis=1) & (number < count)
+        rows = np.flatnonzero(far)
+        chosen[rows, number[rows]] = x[rows]
+        number += far
+    most = int(number.max(initial=0))
+    found = np.arange(most) < number[:, None]
+    # Where a problem has fewer, its first point stands in; it is not imposed twice.
+    return np.where(found[..., None], chosen[:, :most], points[:, :1]), found
 
 
 class PESScore(Score):
@@ -120,22 +146,23 @@ class PESScore(Score):
         )
         finite = conditioned.sites.residual <= UNSETTLED
         for part in parts:
-            finite = finite & xp.all(xp.isfinite(part), axis=tuple(range(2, part.ndim)))
-        kept = int(xp.sum(xp.astype(finite, xp.int64)))
+            finite = finite & xp.all(xp.isfinite(xp.reshape(part, (*finite.shape, -1))), axis=-1)
+        kept = xp.sum(xp.astype(finite, drawn.x.dtype), axis=(1, 2), keepdims=True)
         self.conditioned = replace(conditioned, **{
-            name: xp.where(xp.reshape(finite, (*finite.shape, *([1] * (part.ndim - 2)))), part, 0.0)
+            name: xp.where(xp.reshape(finite, (*finite.shape, *([1] * (part.ndim - 3)))), part, 0.0)
             for name, part in zip(("reducer", "shift", "toward", "best_mean", "best_variance"), parts, strict=True)
         })  # fmt: skip
         self.maximizers = drawn
-        self._weight = xp.astype(finite, drawn.x.dtype)[..., None] / max(1, kept)
+        self._weight = xp.astype(finite, drawn.x.dtype)[..., None] / xp.maximum(kept, 1.0)[..., None]
         post = conditioned.post
-        samples = finite.shape[0] * finite.shape[1]
+        R, H, S = finite.shape
         super().__init__(
             drawn.x,
-            samples * (2 * conditioned.functionals.length + conditioned.reducer.shape[-2]) + post.data.count,
+            R,
+            R * (H * S * (2 * conditioned.functionals.length + conditioned.reducer.shape[-2]) + H * post.data.count),
             {
-                "samples": samples,
-                "dropped": samples - kept,
+                "samples": R * H * S,
+                "dropped": R * H * S - int(xp.sum(kept)),
                 "ep_sweeps": conditioned.sites.sweeps,
                 "ep_residual": float(xp.max(conditioned.sites.residual)),
                 "unconverged_paths": int(xp.sum(xp.astype(~drawn.converged, xp.int64))),
@@ -144,38 +171,71 @@ class PESScore(Score):
             },
         )
 
+    @cached_property
+    def _rough(self) -> PESScore:
+        """The same with a few samples only: enough to find out where to climb."""
+        _, H, S = self._weight.shape[:3]
+        paths = -(-SCREENED // H)
+        if paths >= S:
+            return self
+        few = copy.copy(self)
+        few._latest = None
+        few.conditioned = self.conditioned.first(paths)
+        few._weight = self._weight[:, :, :paths, :] * (S / paths)
+        return few
+
+    def _screen(self, X: Array) -> Array:
+        return self._rough._value(X)
+
+    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """Of the few samples that candidates are ranked by."""
+        return self._rough.evaluate(x, problems)
+
+    def _take(self, problems: HostArray) -> PESScore:
+        part = copy.copy(self)
+        part.__dict__.pop("_rough", None)
+        part._latest = None
+        part.conditioned = self.conditioned.take(problems)
+        part._weight = take_rows(self._weight, problems)
+        return part
+
     def _value(self, X: Array) -> Array:
-        p = self.conditioned.variances(X)
+        p = self.conditioned.variances(X[:, None, ...])
         return self._information(p, self.conditioned.truncate(p)).value
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         c = self.conditioned
+        X = X[:, None, ...]
         p = c.variances(X)
         cut = c.truncate(p)
         info = self._information(p, cut)
         # The reduction and V11 = v - reduction, the covariance and the mean are functions of q; C3 of all of them.
         xp = namespace(X)
         by_reduction = 2.0 * info.by_total * (1.0 - cut.by_variance)
-        by_q = by_reduction[..., None] * xp.matmul(p.reduced, c.reducer)
-        by_q = by_q + (info.by_total * cut.by_covariance)[..., None] * c.toward[..., None, :]
         by_mean = info.by_total * cut.by_mean
-        by_q = by_q + by_mean[..., None] * c.shift[..., None, :]
+        by_q = xp.matmul(by_reduction[..., None] * p.reduced, c.reducer)
+        by_q += (info.by_total * cut.by_covariance)[..., None] * c.toward[..., None, :]
+        by_q += by_mean[..., None] * c.shift[..., None, :]
         by_variance = info.by_variance + info.by_total * cut.by_variance
         return info.value, c.pull_back(X, p, by_variance, by_mean, by_q)
 
     def _information(self, p: Prediction, cut: Truncation) -> _Information:
         """The score, and the derivatives of its summands in v(x) and in the total reduction."""
         xp = namespace(p.mean)
-        noise_variance = self.conditioned.post.hyper.noise_variance[:, None, None]
-        certain = LEAST_VARIANCE * self.conditioned.post.hyper.variance[:, None, None]
+        noise_variance = self.conditioned.post.hyper.noise_variance[..., None, None]
+        certain = LEAST_VARIANCE * self.conditioned.post.hyper.variance[..., None, None]
         most = p.variance * (1.0 - SURE)
         total = xp.minimum(p.reduction + cut.reduction, most)
         known = p.variance + noise_variance <= certain
         before = xp.where(known, certain, p.variance + noise_variance)
         after = before - total
-        value = xp.sum(self._weight * -0.5 * xp.log1p(-total / before), axis=(0, 1))
+        value = xp.sum(self._weight * -0.5 * xp.log1p(-total / before), axis=(1, 2))
         by_total = xp.where(known | (p.reduction + cut.reduction > most), 0.0, self._weight * 0.5 / after)
         return _Information(value, by_total, -by_total * total / before)
+
+
+SCREENED = 10
+"""Samples that candidates are ranked by; those that are climbed from see all."""
 
 
 class _Information(NamedTuple):

@@ -14,11 +14,13 @@ import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score
 from xstar.entropy.maximizers import Region
+from xstar.errors import SettingsError
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
+from xstar.numerics.streams import Random, permutations
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,14 @@ class Thompson(Acquisition):
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
 
-    def _prepare(self, post: Posterior, rng: np.random.Generator, pending: Array | None, region: Region) -> Score:
-        H = post.batch_shape[0]
+    def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
+        R, H = post.batch_shape
+        if R > 1 and self.num_samples > 1:
+            raise SettingsError(f"several problems get one path each; received num_samples={self.num_samples}.")
         paths = draw_paths(post, math.ceil(self.num_samples / H), rng, num_features=self.num_features)
-        return ThompsonScore(paths.take(rng.permutation(paths.num_problems)[: self.num_samples]))
+        each = paths.num_problems // R
+        picked = permutations(rng, each)[:, : self.num_samples] + each * np.arange(R)[:, None]
+        return ThompsonScore(paths.take(picked.ravel()), together=R == 1)
 
 
 class ThompsonScore(Score):
@@ -43,10 +49,10 @@ class ThompsonScore(Score):
 
     additive = True
 
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
-        self.num_problems = paths.num_problems
-        super().__init__(paths.hyper.lengthscales, 1, {"samples": paths.num_problems})
+    def __init__(self, paths: Paths, *, together: bool = True) -> None:
+        """`together`: whether all paths are of one problem, so that their envelope is its score."""
+        self.paths, self.together = paths, together
+        super().__init__(paths.hyper.lengthscales, paths.num_problems, 1, {"samples": paths.num_problems})
 
     def screen(self, X: Any, /) -> Array:
         """Each path at points (n, d), shape (samples, n)."""
@@ -60,14 +66,29 @@ class ThompsonScore(Score):
         """Value, gradient and Hessian of the given paths at their own points."""
         return self.paths.evaluate(x, problems)
 
+    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """The same with rounded cosines."""
+        return self.paths.evaluate_roughly(x, problems)
+
+    def __call__(self, X: Any) -> Array:
+        """The highest of the paths at points (n, d), shape (n,); of several problems each one's path (R, n)."""
+        if not self.together:
+            return self.paths(X)
+        return namespace(self.paths.weights).max(self.paths(X), axis=0)
+
+    def value_and_gradient(self, X: Any) -> tuple[Array, Array]:
+        """The highest of the paths and its gradient at points (n, d)."""
+        value, gradient, _ = self.paths.derivatives(X)
+        if not self.together:
+            return value, gradient
+        xp = namespace(value)
+        rows = move(np.arange(self.num_problems), value)
+        chosen = xp.astype(rows[:, None] == xp.argmax(value, axis=0), gradient.dtype)
+        return xp.max(value, axis=0), xp.sum(chosen[..., None] * gradient, axis=0)
+
     def _value(self, X: Array) -> Array:
-        return namespace(X).max(self.paths(X), axis=0)
+        return self.paths(X)
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        xp = namespace(X)
         value, gradient, _ = self.paths.derivatives(X)
-        highest = xp.max(value, axis=0)
-        first = xp.argmax(value, axis=0)
-        rows = move(np.arange(self.num_problems), value)
-        chosen = xp.astype(rows[:, None] == first, gradient.dtype)
-        return highest, xp.sum(chosen[..., None] * gradient, axis=0)
+        return value, gradient

@@ -6,7 +6,7 @@ from typing import Any
 
 from xstar.acquisition.base import Score
 from xstar.entropy.success import CLIFF, HIGHER_CLIFF, Success, rows
-from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.arrays import Array, HostArray, move, namespace
 from xstar.numerics.ascent import Evaluation
 
 
@@ -19,13 +19,14 @@ class Weighed(Score):
 
     def __init__(self, score: Score, success: Success, power: float) -> None:
         self.score, self.success, self.power = score, success, power
-        self.num_problems, self.additive = score.num_problems, score.additive
+        self.additive = score.additive
         self.cliff = HIGHER_CLIFF if score.additive else CLIFF
-        super().__init__(score._like, score._elements, score.diagnostics)
+        super().__init__(score._like, score.num_problems, score._elements, score.diagnostics)
 
     def screen(self, X: Any, /) -> Array:
         value = self.score.screen(X)
-        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power, self.cliff), value))
+        penalty = self.success.penalty(rows(X), self.power, self.cliff)
+        return self._combine(value, move(penalty.reshape(-1, value.shape[1]), value))
 
     def value(self, x: Array, problems: HostArray, /) -> Array:
         value = self.score.value(x, problems)
@@ -37,9 +38,14 @@ class Weighed(Score):
         value, gradient, _ = self.score.evaluate(x, problems)
         return Evaluation(*self._combine_slopes(value, gradient, x))
 
+    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
+        value, gradient, _ = self.score.evaluate_roughly(x, problems)
+        return Evaluation(*self._combine_slopes(value, gradient, x))
+
     def _value(self, X: Array) -> Array:
         value = self.score._value(X)
-        return self._combine(value, move(self.success.penalty(to_numpy(X), self.power, self.cliff), value))
+        penalty = self.success.penalty(rows(X), self.power, self.cliff).reshape(value.shape)
+        return self._combine(value, move(penalty, value))
 
     def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         return self._combine_slopes(*self.score._value_and_gradient(X), X)

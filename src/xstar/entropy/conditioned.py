@@ -12,22 +12,23 @@ v(x | x_star) <= v(x) holds by construction. C3, f(x) < f(x_star), then truncate
 [HHG14, eq. 9; the text has the inequality reversed].
 
 Notation
-    H, S    hyperparameter samples, paths of each          m    points x
-    l, K    length of T, number of sites                   n    observations
-    C       cov(T | D)                                     (H, S, l, l)
+    R       problems, each with its own data               m    points x of each
+    H, S    hyperparameter samples, paths of each          n    observations
+    l, K    length of T, number of sites
+    C       cov(T | D)                                     (R, H, S, l, l)
     V11, V22, V12    (co)variances of f(x), f(x_star) given D, C1, C2
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from xstar.entropy.constraints import Constraints
 from xstar.entropy.ep import Sites, expectation_propagation
 from xstar.entropy.functionals import Functionals
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, identity, namespace, solve_lower
+from xstar.numerics.arrays import Array, HostArray, identity, namespace, solve_lower, take_rows
 from xstar.numerics.linalg import safe_cholesky
 from xstar.numerics.normal import truncated_moments
 
@@ -45,42 +46,42 @@ class Conditioned:
     """What does not depend on x, for all paths."""
 
     post: Posterior
-    """Leading axis H."""
+    """Leading axes (R, H)."""
     functionals: Functionals
     alpha: Array
-    """K^{-1} y of each path's own targets, shape (H, 1 or S, n)."""
-    whitened: Array
-    """L^{-1} k(X, T), shape (H, S, n, l)."""
+    """K^{-1} y of each path's own targets, shape (R, H, 1 or S, n)."""
+    explaining: Array
+    """K^{-1} k(X, T), shape (R, H, S, n, l)."""
     reducer: Array
-    """F, shape (H, S, l + K, l)."""
+    """F, shape (R, H, S, l + K, l)."""
     shift: Array
-    """w, shape (H, S, l)."""
+    """w, shape (R, H, S, l)."""
     toward: Array
-    """e, shape (H, S, l)."""
+    """e, shape (R, H, S, l)."""
     best_mean: Array
-    """E f(x_star), shape (H, S)."""
+    """E f(x_star), shape (R, H, S)."""
     best_variance: Array
-    """V22, shape (H, S)."""
+    """V22, shape (R, H, S)."""
     sites: Sites
     jitter: Array
-    """The largest jitter in the factor of the equalities, shape (H, S)."""
+    """The largest jitter in the factor of the equalities, shape (R, H, S)."""
 
     def variances(self, X: Array) -> Prediction:
-        """v(x) and what knowing x_star takes off it, at points (m, d)."""
+        """v(x) and what knowing x_star takes off it, at points (R, 1, m, d)."""
         xp = namespace(X)
         cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
         whitened = self.post.whiten(xp.linalg.matrix_transpose(cross))
-        variance = xp.clip(self.post.hyper.variance[:, None] - xp.sum(whitened * whitened, axis=-2), min=0.0)
-        mean = xp.matmul(cross[:, None, :, :], self.alpha[..., None])[..., 0]
-        explained = xp.matmul(xp.linalg.matrix_transpose(whitened)[:, None, :, :], self.whitened)
-        q = self.functionals.covariance(X) - explained
+        variance = self.post.hyper.variance[..., None] - xp.sum(whitened * whitened, axis=-2)
+        cross = cross[:, :, None, ...]
+        q = self.functionals.covariance(X)
+        q -= xp.matmul(cross, self.explaining)
         reduced = xp.matmul(q, xp.linalg.matrix_transpose(self.reducer))
         return Prediction(
-            variance=variance[:, None, :],
+            variance=xp.clip(variance, min=0.0)[:, :, None, :],
             q=q,
             reduced=reduced,
             reduction=xp.sum(reduced * reduced, axis=-1),
-            mean=mean + xp.matmul(q, self.shift[..., None])[..., 0],
+            mean=(xp.matmul(cross, self.alpha[..., None]) + xp.matmul(q, self.shift[..., None]))[..., 0],
             covariance=xp.matmul(q, self.toward[..., None])[..., 0],
             whitened=whitened,
         )
@@ -88,7 +89,7 @@ class Conditioned:
     def truncate(self, p: Prediction) -> Truncation:
         """C3: the variance that f(x) < f(x_star) takes off f(x) on top, with its derivatives."""
         xp = namespace(p.mean)
-        scale = self.post.hyper.variance[:, None, None]
+        scale = self.post.hyper.variance[..., None, None]
         V11 = xp.clip(p.variance - p.reduction, min=0.0)
         V22 = self.best_variance[..., None]
         V12 = p.covariance
@@ -113,44 +114,60 @@ class Conditioned:
         )
 
     def pull_back(self, X: Array, p: Prediction, by_variance: Array, by_mean: Array, by_q: Array) -> Array:
-        """The gradient in x (m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
+        """The gradient in x (R, m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
 
-        Given are the derivatives of the summands: by_variance and by_mean (H, S, m), by_q (H, S, m, l).
+        Given are the derivatives of the summands: by_variance and by_mean (R, H, S, m), by_q (R, H, S, m, l).
         """
         xp = namespace(X)
-        _, slopes = self.post.kernel.covariance_and_gradient(self.post.hyper, X, self.post.data.X)
         solved = solve_lower(self.post.factor, p.whitened, transpose=True)
-        # All that multiplies the gradient of k(x, X), summed over paths first: shape (H, m, n).
-        weights = -2.0 * xp.sum(by_variance, axis=1)[..., None] * xp.linalg.matrix_transpose(solved)
-        weights = weights + xp.sum(by_mean[..., None] * self.alpha[..., None, :], axis=1)
-        of_q = xp.sum(xp.matmul(by_q, xp.linalg.matrix_transpose(self.whitened)), axis=1)
-        back = solve_lower(self.post.factor, xp.linalg.matrix_transpose(of_q), transpose=True)
-        weights = weights - xp.linalg.matrix_transpose(back)
-        through_data = xp.sum(xp.matmul(weights[..., None, :], slopes)[..., 0, :], axis=0)
-        return through_data + self.functionals.pull_back(X, by_q)
+        # All that multiplies the gradient of k(x, X), summed over paths first: shape (R, H, m, n).
+        weights = -2.0 * xp.sum(by_variance, axis=2)[..., None] * xp.linalg.matrix_transpose(solved)
+        if self.alpha.shape[2] == 1:
+            weights = weights + xp.sum(by_mean, axis=2)[..., None] * self.alpha
+        else:
+            weights = weights + xp.matmul(xp.linalg.matrix_transpose(by_mean), self.alpha)
+        weights = weights - xp.sum(xp.matmul(by_q, xp.linalg.matrix_transpose(self.explaining)), axis=2)
+        through_data = self.post.kernel.pull_back(self.post.hyper, X, self.post.data.X, weights)
+        return xp.sum(through_data, axis=1) + self.functionals.pull_back(X, by_q)
+
+    def take(self, problems: HostArray) -> Conditioned:
+        """Some of the problems."""
+        parts = {name: take_rows(getattr(self, name), problems) for name in _PER_PATH}
+        sites = self.sites._replace(residual=take_rows(self.sites.residual, problems))
+        return replace(
+            self, post=self.post.take(problems), functionals=self.functionals.take(problems), sites=sites, **parts
+        )
+
+    def first(self, paths: int) -> Conditioned:
+        """The first few paths of each hyperparameter sample."""
+        parts = {name: getattr(self, name)[:, :, :paths, ...] for name in _PER_PATH}
+        return replace(self, functionals=self.functionals.first(paths), **parts)
+
+
+_PER_PATH = ("alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter")
 
 
 class Prediction(NamedTuple):
     """f(x) given D, and given D, C1, C2."""
 
     variance: Array
-    """v(x), shape (H, 1, m)."""
+    """v(x), shape (R, H, 1, m)."""
     q: Array
-    """Shape (H, S, m, l)."""
+    """Shape (R, H, S, m, l)."""
     reduced: Array
-    """F q, shape (H, S, m, l + K)."""
+    """F q, shape (R, H, S, m, l + K)."""
     reduction: Array
-    """|F q|^2, shape (H, S, m)."""
+    """|F q|^2, shape (R, H, S, m)."""
     mean: Array
-    """Shape (H, S, m)."""
+    """Shape (R, H, S, m)."""
     covariance: Array
-    """V12, shape (H, S, m)."""
+    """V12, shape (R, H, S, m)."""
     whitened: Array
-    """L^{-1} k(X, x), shape (H, n, m)."""
+    """L^{-1} k(X, x), shape (R, H, n, m)."""
 
 
 class Truncation(NamedTuple):
-    """The variance taken off by C3, and its derivatives in V11, V12 and E f(x); each (H, S, m)."""
+    """The variance taken off by C3, and its derivatives in V11, V12 and E f(x); each (R, H, S, m)."""
 
     reduction: Array
     by_variance: Array
@@ -159,16 +176,20 @@ class Truncation(NamedTuple):
 
 
 def condition(post: Posterior, alpha: Array, functionals: Functionals, constraints: Constraints) -> Conditioned:
-    """Condition H posteriors on the constraints at each path's x_star.
+    """Condition posteriors, leading axes (R, H), on the constraints at each path's x_star.
 
-    `alpha` (H, 1 or S, n) is K^{-1} times the targets of each path.
+    `alpha` (R, H, 1 or S, n) is K^{-1} times the targets of each path.
     """
     xp = namespace(functionals.x_star)
     cross = functionals.covariance(post.data.X)
-    H, S, n, length = cross.shape
+    R, H, S, n, length = cross.shape
     # One triangular solve for all paths of a hyperparameter sample.
-    columns = xp.reshape(xp.permute_dims(cross, (0, 2, 1, 3)), (H, n, S * length))
-    whitened = xp.permute_dims(xp.reshape(post.whiten(columns), (H, n, S, length)), (0, 2, 1, 3))
+    columns = xp.reshape(xp.permute_dims(cross, (0, 1, 3, 2, 4)), (R, H, n, S * length))
+    by_path = post.whiten(columns)
+    whitened, explaining = (
+        xp.permute_dims(xp.reshape(part, (R, H, n, S, length)), (0, 1, 3, 2, 4))
+        for part in (by_path, solve_lower(post.factor, by_path, transpose=True))
+    )
     prior = functionals.prior()
     C = prior - xp.matmul(xp.linalg.matrix_transpose(whitened), whitened)
     mean = xp.matmul(xp.linalg.matrix_transpose(cross), alpha[..., None])[..., 0]
@@ -205,7 +226,7 @@ def condition(post: Posterior, alpha: Array, functionals: Functionals, constrain
     reduced = xp.matmul(reducer, first[..., None])
     toward = identity(length, C)[0, :] - xp.matmul(xp.linalg.matrix_transpose(reducer), reduced)[..., 0]
     return Conditioned(
-        post, functionals, alpha, whitened, reducer, shift[..., 0], toward,
+        post, functionals, alpha, explaining, reducer, shift[..., 0], toward,
         best_mean=mean[..., 0] + xp.sum(first * shift[..., 0], axis=-1),
         best_variance=xp.clip(C[..., 0, 0] - xp.sum(reduced[..., 0] ** 2, axis=-1), min=0.0),
         sites=sites,

@@ -10,8 +10,8 @@ noisy y is biased upwards; otherwise f(x_star) >= f(a) for latent values at riva
 z >= target, z = M T f.
 
 Notation
-    H, S    hyperparameter samples, paths of each
-    l       length of T                              K    sites
+    R       problems                                 H, S    hyperparameter samples, paths of each
+    l       length of T                              K       sites
 """
 
 from __future__ import annotations
@@ -29,35 +29,37 @@ class Constraints(NamedTuple):
     """Equalities on entries of T, and sites on linear combinations of them."""
 
     equal: Array
-    """Which entries of T are known, shape (H, S, l)."""
+    """Which entries of T are known, shape (R, H, S, l)."""
     equal_to: Array
-    """Their values, zero elsewhere, shape (H, S, l)."""
+    """Their values, zero elsewhere, shape (R, H, S, l)."""
     combination: Array
-    """M, shape (H, S, K, l)."""
+    """M, shape (R, H, S, K, l)."""
     target: Array
-    """Shape (H, S, K)."""
+    """Shape (R, H, S, K)."""
     noise_variance: Array
-    """Shape (H, S, K)."""
+    """Shape (R, H, S, K)."""
     imposed: Array
-    """Shape (H, S, K)."""
+    """Shape (R, H, S, K)."""
 
 
 def constrain(
     maximizers: Maximizers,
     num_rivals: int,
     *,
-    best_value: float | None = None,
+    best_value: Array | None = None,
     best_noise_variance: Array | None = None,
+    present: Array | None = None,
     boundary: str = "aware",
     along: HostArray | None = None,
 ) -> Constraints:
     """The constraints at sampled maximizers, for T with `num_rivals` rival values behind the jet.
 
-    `best_value` and `best_noise_variance` (H,) are those of the paper's comparison with the best observation; without
-    them f(x_star) is compared with the rivals alone. `along` are the coordinates of the jet's derivatives.
+    `best_value` (R,) and `best_noise_variance` (R, H) are those of the paper's comparison with the best observation;
+    without them f(x_star) is compared with the rivals alone, of which a problem may have less than `num_rivals`:
+    `present` (R, num_rivals). `along` are the coordinates of the jet's derivatives.
     """
     xp = namespace(maximizers.x)
-    H, S, everything = maximizers.x.shape
+    lead, everything = maximizers.x.shape[:-1], maximizers.x.shape[-1]
     columns = np.arange(everything) if along is None else along
     d, where = len(columns), move(columns, maximizers.x)
     layout = jet_layout(d)
@@ -71,29 +73,30 @@ def constrain(
     i, j = move(layout.first[d:], maximizers.x), move(layout.second[d:], maximizers.x)
 
     def no(count: int) -> Array:
-        return zeros((H, S, count), maximizers.x, boolean=True)
+        return zeros((*lead, count), maximizers.x, boolean=True)
 
     pairs = xp.take(free, i, axis=-1) & xp.take(free, j, axis=-1)
     equal = xp.concat([no(1), free, no(d), pairs, no(k)], axis=-1)
-    flat = xp.reshape(xp.take(xp.take(maximizers.hessian, where, axis=-1), where, axis=-2), (H, S, d * d))
+    flat = xp.reshape(xp.take(xp.take(maximizers.hessian, where, axis=-1), where, axis=-2), (*lead, d * d))
     mixed = xp.where(pairs, xp.take(flat, i * d + j, axis=-1), 0.0)
-    equal_to = xp.concat([zeros((H, S, 1 + 2 * d), flat), mixed, zeros((H, S, k), flat)], axis=-1)
+    equal_to = xp.concat([zeros((*lead, 1 + 2 * d), flat), mixed, zeros((*lead, k), flat)], axis=-1)
 
     unit = identity(t + k, flat)
     value = unit[layout.value, :]
     slopes, bends = unit[layout.gradient, :], unit[layout.diagonal, :]
     outward = xp.where(active, xp.take(maximizers.outward, where, axis=-1), 0.0)
     own = outward[..., None] * slopes - xp.astype(free, flat.dtype)[..., None] * bends
-    over_best = xp.broadcast_to(value, (H, S, 1, t + k))
-    over_rivals = xp.broadcast_to(value - unit[t:, :], (H, S, k, t + k))
+    over_best = xp.broadcast_to(value, (*lead, 1, t + k))
+    over_rivals = xp.broadcast_to(value - unit[t:, :], (*lead, k, t + k))
     combination = xp.concat([over_best, own, over_rivals], axis=-2)
 
-    target = noise_variance = zeros((H, S, 1 + d + k), flat)
+    target = noise_variance = zeros((*lead, 1 + d + k), flat)
     compared = no(1)
     if best_value is not None and best_noise_variance is not None:
         first = identity(1 + d + k, flat)[0, :]
-        target = target + best_value * first
-        noise_variance = noise_variance + best_noise_variance[:, None, None] * first
+        target = target + best_value[:, None, None, None] * first
+        noise_variance = noise_variance + best_noise_variance[:, :, None, None] * first
         compared = ~compared
-    imposed = xp.concat([compared, active | free, ~no(k)], axis=-1)
+    rivals = ~no(k) if present is None else xp.broadcast_to(present[:, None, None, :], (*lead, k))
+    imposed = xp.concat([compared, active | free, rivals], axis=-1)
     return Constraints(equal, equal_to, combination, target, noise_variance, imposed)

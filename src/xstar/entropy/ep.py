@@ -8,18 +8,34 @@ a = (m - t) / sqrt(v + tau^2), r = phi(a) / Phi(a) and beta = r (r + a) / (v + t
 beta / (1 - beta v) and mean m + sqrt(v + tau^2) / (r + a) [HHG14, appendix B.2; the print has Z for log Z, loses a
 square in the variance and has the sign of kappa wrong].
 
+All sites are updated at once from the same marginals, which is a dozen array operations whatever their number, going
+part of the way; where that does not settle, one after the other, which always has. Both have the same fixed points.
+
 Notation
+    N             problems: all leading axes joined
     z, m0, V0     Gaussian vector, prior mean and covariance      (..., K), (..., K), (..., K, K)
     t, tau^2      target and noise variance of each constraint    (..., K)
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from xstar.numerics.arrays import Array, identity, namespace, solve_lower, to_numpy, zeros
+from xstar.numerics.arrays import (
+    Array,
+    HostArray,
+    identity,
+    move,
+    namespace,
+    scatter_rows,
+    solve_lower,
+    take_rows,
+    to_numpy,
+)
 from xstar.numerics.linalg import log_determinant, safe_cholesky
 from xstar.numerics.normal import log_ndtr, truncated_moments
 
@@ -31,8 +47,18 @@ SUREST = 1e12
 """No site is made more precise than this, in units of the prior variance."""
 ROUNDING = 1e-9
 """Added to the prior variances, in their own units, so that entries that are combinations of each other stay apart."""
+TOGETHER = 70
+"""Sweeps over all sites at once."""
+BRISK, CAREFUL, BRISKLY = 0.8, 0.45, 24
+"""How far a site goes in such a sweep: in the first `BRISKLY`, and after them."""
 UNDAMPED = 24
-"""After so many sweeps sites go only half of the way: far in the tails, correlated sites can chase each other."""
+"""After so many sweeps one by one, sites go only half of the way: far in the tails, they can chase each other."""
+REPACK_BELOW = 0.6
+"""Settled problems are dropped from the batch when the rest would be smaller than this share of it."""
+
+
+FEW = 256
+"""So many problems or less are finished in host memory."""
 
 
 class Sites(NamedTuple):
@@ -49,9 +75,31 @@ class Sites(NamedTuple):
     log_evidence: Array
     """log of the probability that the constraints hold, as EP estimates it; shape (...)."""
     sweeps: int
-    """Passes over all sites, the last of which changed nothing above the tolerance, unless there were too many."""
+    """The most of any problem; the last one changed nothing above the tolerance, unless there were too many."""
     residual: Array
     """Largest change of a mean (in standard deviations) or log variance in the last sweep, shape (...)."""
+
+
+class _Problems(NamedTuple):
+    """Everything that belongs to one problem; each field has leading axis N."""
+
+    mean: Array
+    covariance: Array
+    target: Array
+    noise_variance: Array
+    usable: Array
+    precision: Array
+    shift: Array
+    m: Array
+    v: Array
+    residual: Array
+
+    def take(self, rows: HostArray) -> _Problems:
+        return _Problems(*(take_rows(field, rows) for field in self))
+
+
+_Sweep: TypeAlias = Callable[[_Problems, int], tuple[Array, Array]]
+"""From the problems and the number of the sweep to new precisions and shifts."""
 
 
 def expectation_propagation(
@@ -62,90 +110,170 @@ def expectation_propagation(
     imposed: Array,
     *,
     tolerance: float = 1e-6,
-    max_sweeps: int = 100,
+    max_sweeps: int = 170,
 ) -> Sites:
-    """Sequential EP over K sites, for all leading axes at once; `imposed` (..., K) says which sites exist."""
+    """EP over K sites, for all leading axes at once; `imposed` (..., K) says which sites exist."""
     xp = namespace(mean)
-    K = mean.shape[-1]
+    lead, K = mean.shape[:-1], mean.shape[-1]
+    N = math.prod(lead)
+
+    def joined(x: Array) -> Array:
+        return xp.reshape(xp.broadcast_to(x, (*lead, K)), (N, K))
+
     # In units of the prior standard deviations everything is of order one.
     variance = xp.linalg.diagonal(covariance)
-    usable = imposed & (variance > 0.0)
     unit = xp.sqrt(xp.where(variance > 0.0, variance, 1.0))
-    prior_mean, target, noise_variance = mean / unit, target / unit, noise_variance / (unit * unit)
     prior = covariance / (unit[..., :, None] * unit[..., None, :]) + ROUNDING * identity(K, mean)
-    precision, shift = xp.zeros_like(prior_mean), xp.zeros_like(prior_mean)
-    m, V, log_scales = prior_mean, prior, xp.zeros_like(prior_mean)
-    residual, sweep = zeros(mean.shape[:-1], mean), 0
-    while sweep < max_sweeps:
-        sweep += 1
-        before_m, before_v = m, xp.linalg.diagonal(V)
-        for k in range(K):
-            now = _site(
-                m[..., k], V[..., k, k], precision[..., k], shift[..., k],
-                target[..., k], noise_variance[..., k], usable[..., k], 1.0 if sweep <= UNDAMPED else 0.5,
-            )  # fmt: skip
-            m, V = _update(m, V, k, now.precision - precision[..., k], now.shift - shift[..., k])
-            precision, shift = _set(precision, k, now.precision), _set(shift, k, now.shift)
-            log_scales = _set(log_scales, k, now.log_scale)
-        # Rank-one updates drift; a fresh factor each sweep does not.
-        m, V, _ = _posterior(prior_mean, prior, precision, shift)
-        v = xp.linalg.diagonal(V)
-        safe = xp.where(v > 0.0, v, 1.0)
-        moved = xp.maximum(
-            xp.abs(m - before_m) / xp.sqrt(safe), xp.abs(xp.log(safe / xp.where(before_v > 0.0, before_v, 1.0)))
-        )
-        residual = xp.max(xp.where(usable & (v > NO_VARIANCE), moved, 0.0), axis=-1) if K else residual
-        if float(np.max(to_numpy(residual), initial=0.0)) <= tolerance:
-            break
-    m, V, factor = _posterior(prior_mean, prior, precision, shift)
+    prior = xp.reshape(xp.broadcast_to(prior, (*lead, K, K)), (N, K, K))
+    m0, none = joined(mean / unit), xp.zeros_like(joined(mean))
+    problems = _Problems(
+        m0, prior, joined(target / unit), joined(noise_variance / (unit * unit)), joined(imposed & (variance > 0.0)),
+        none, none, m0, xp.linalg.diagonal(prior), xp.sum(none, axis=-1) + (xp.inf if K else 0.0),
+    )  # fmt: skip
+    sweeps = 0
+    if K and N:
+        problems, sweeps = _settle(problems, _all_at_once, min(math.ceil(0.7 * max_sweeps), TOGETHER), tolerance)
+        left = np.flatnonzero(~(to_numpy(problems.residual) <= tolerance))
+        if left.size and sweeps < max_sweeps:
+            unsettled = _Problems(*(to_numpy(field) for field in problems.take(left)))
+            mended, more = _settle(_afresh(unsettled), _one_by_one, max_sweeps - sweeps, tolerance)
+            problems, sweeps = _merge(problems, left, mended), sweeps + more
+    precision, shift = problems.precision, problems.shift
+    m, V, factor = _posterior(m0, prior, precision, shift)
+    log_scales = _log_scales(problems._replace(m=m, v=xp.linalg.diagonal(V)))
     r = shift - precision * m
-    gaussian = 0.5 * (xp.sum(shift * m, axis=-1) + xp.sum(r * prior_mean, axis=-1) - log_determinant(factor))
+    gaussian = 0.5 * (xp.sum(shift * m, axis=-1) + xp.sum(r * m0, axis=-1) - log_determinant(factor))
+    shape = (*lead, K)
     return Sites(
-        precision=precision / (unit * unit),
-        shift=shift / unit,
-        mean=m * unit,
-        covariance=V * unit[..., :, None] * unit[..., None, :],
-        log_evidence=gaussian + xp.sum(log_scales, axis=-1),
-        sweeps=sweep,
-        residual=residual,
+        precision=xp.reshape(precision, shape) / (unit * unit),
+        shift=xp.reshape(shift, shape) / unit,
+        mean=xp.reshape(m, shape) * unit,
+        covariance=xp.reshape(V, (*shape, K)) * unit[..., :, None] * unit[..., None, :],
+        log_evidence=xp.reshape(gaussian + xp.sum(log_scales, axis=-1), lead),
+        sweeps=sweeps,
+        residual=xp.reshape(problems.residual, lead),
     )
 
 
-class _Site(NamedTuple):
-    precision: Array
-    shift: Array
-    log_scale: Array
+def _afresh(p: _Problems) -> _Problems:
+    """Without sites: where they chased each other, they may have been driven far."""
+    xp = namespace(p.m)
+    none = xp.zeros_like(p.m)
+    return p._replace(precision=none, shift=none, m=p.mean, v=xp.linalg.diagonal(p.covariance))
 
 
-def _site(
-    m: Array, v: Array, precision: Array, shift: Array, target: Array, noise_variance: Array, usable: Array, step: float
-) -> _Site:
-    """The new site of one entry, from its marginal and its old site; a `step` below 1 goes only part of the way."""
+def _settle(problems: _Problems, sweep: _Sweep, most: int, tolerance: float) -> tuple[_Problems, int]:
+    """Sweep until no problem changes any more; those that have settled leave the batch.
+
+    The last few are finished in host memory: there it does not matter how many small operations it takes.
+    """
+    everything, rows, done = problems, np.arange(problems.m.shape[0]), 0
+    while done < most:
+        if len(rows) <= FEW and not isinstance(problems.m, np.ndarray):
+            problems = _Problems(*(to_numpy(field) for field in problems))
+        done += 1
+        problems = _after(problems, *sweep(problems, done))
+        unsettled = np.flatnonzero(~(to_numpy(problems.residual) <= tolerance))
+        if unsettled.size < REPACK_BELOW * len(rows):
+            everything, rows, problems = _merge(everything, rows, problems), rows[unsettled], problems.take(unsettled)
+        if unsettled.size == 0:
+            break
+    return _merge(everything, rows, problems), done
+
+
+def _merge(everything: _Problems, rows: HostArray, problems: _Problems) -> _Problems:
+    if not isinstance(everything.m, type(problems.m)):
+        problems = _Problems(*(move(field, everything.m) for field in problems))
+    if len(rows) == everything.m.shape[0]:
+        return problems
+    return _Problems(*(scatter_rows(old, rows, new) for old, new in zip(everything, problems, strict=True)))
+
+
+def _after(before: _Problems, precision: Array, shift: Array) -> _Problems:
+    """The problems with new sites: a fresh factor each sweep, so that rounding does not add up."""
+    xp = namespace(precision)
+    root = xp.sqrt(precision)
+    factor = _site_factor(before.covariance, root)
+    half = solve_lower(factor, root[..., :, None] * before.covariance)
+    v = xp.linalg.diagonal(before.covariance) - xp.sum(half * half, axis=-2)
+    pull = (shift - precision * before.mean)[..., None]
+    moved = xp.matmul(before.covariance, pull) - xp.matmul(xp.linalg.matrix_transpose(half), xp.matmul(half, pull))
+    m = before.mean + moved[..., 0]
+    safe = xp.where(v > 0.0, v, 1.0)
+    change = xp.maximum(
+        xp.abs(m - before.m) / xp.sqrt(safe), xp.abs(xp.log(safe / xp.where(before.v > 0.0, before.v, 1.0)))
+    )
+    residual = xp.max(xp.where(before.usable & (v > NO_VARIANCE), change, 0.0), axis=-1)
+    return before._replace(precision=precision, shift=shift, m=m, v=v, residual=residual)
+
+
+def _all_at_once(p: _Problems, number: int) -> tuple[Array, Array]:
+    """New precisions and shifts, each site's from the marginals before the sweep."""
+    step = BRISK if number <= BRISKLY else CAREFUL
+    return _site(p.m, p.v, p.precision, p.shift, p.target, p.noise_variance, p.usable, step)
+
+
+def _one_by_one(p: _Problems, number: int) -> tuple[Array, Array]:
+    """New precisions and shifts, each site's from the marginals that the one before it left."""
+    precision, shift = p.precision, p.shift
+    m, V, _ = _posterior(p.mean, p.covariance, precision, shift)
+    for k in range(m.shape[-1]):
+        new_precision, new_shift = _site(
+            m[..., k], V[..., k, k], precision[..., k], shift[..., k],
+            p.target[..., k], p.noise_variance[..., k], p.usable[..., k], 1.0 if number <= UNDAMPED else 0.5,
+        )  # fmt: skip
+        m, V = _update(m, V, k, new_precision - precision[..., k], new_shift - shift[..., k])
+        precision, shift = _set(precision, k, new_precision), _set(shift, k, new_shift)
+    return precision, shift
+
+
+class _Cavity(NamedTuple):
+    """The marginal of an entry without its own site."""
+
+    alive: Array
+    mean: Array
+    variance: Array
+    total: Array
+    a: Array
+
+
+def _cavity(m: Array, v: Array, precision: Array, shift: Array, target: Array, noise: Array, usable: Array) -> _Cavity:
     xp = namespace(m)
     share = 1.0 - precision * v
     alive = usable & (v > NO_VARIANCE) & (share > NO_VARIANCE)
     share, v = xp.where(alive, share, 1.0), xp.where(alive, v, 1.0)
-    cavity_v = v / share
-    cavity_m = xp.where(alive, (m - v * shift) / share, 0.0)
-    total = cavity_v + noise_variance
-    scale = xp.sqrt(total)
-    a = xp.clip((cavity_m - target) / scale, -1e8, 1e8)
-    moments = truncated_moments(a)
-    beta = moments.mean * moments.excess / total
-    remaining = (noise_variance + cavity_v * moments.variance) / total
+    variance = v / share
+    mean = xp.where(alive, (m - v * shift) / share, 0.0)
+    total = variance + noise
+    return _Cavity(alive, mean, variance, total, xp.clip((mean - target) / xp.sqrt(total), -1e8, 1e8))
+
+
+def _site(
+    m: Array, v: Array, precision: Array, shift: Array, target: Array, noise_variance: Array, usable: Array, step: float
+) -> tuple[Array, Array]:
+    """New precisions and shifts, from marginals and old sites; a `step` below 1 goes only part of the way."""
+    xp = namespace(m)
+    cavity = _cavity(m, v, precision, shift, target, noise_variance, usable)
+    moments = truncated_moments(cavity.a)
+    beta = moments.mean * moments.excess / cavity.total
+    remaining = (noise_variance + cavity.variance * moments.variance) / cavity.total
     new_precision = beta / remaining
-    new_shift = new_precision * cavity_m + beta * scale / (moments.excess * remaining)
-    alive = alive & xp.isfinite(new_precision) & xp.isfinite(new_shift) & (new_precision < SUREST)
-    new_precision = xp.where(alive, precision + step * (new_precision - precision), 0.0)
-    new_shift = xp.where(alive, shift + step * (new_shift - shift), 0.0)
-    grown = 1.0 + new_precision * cavity_v
-    exponent = (cavity_m + cavity_v * new_shift) ** 2 / (cavity_v * grown) - cavity_m**2 / cavity_v
-    log_scale = log_ndtr(a) + 0.5 * xp.log(grown) - 0.5 * exponent
-    return _Site(
-        xp.where(alive, new_precision, precision),
-        xp.where(alive, new_shift, shift),
-        xp.where(alive, log_scale, 0.0),
+    new_shift = new_precision * cavity.mean + beta * xp.sqrt(cavity.total) / (moments.excess * remaining)
+    alive = cavity.alive & xp.isfinite(new_precision) & xp.isfinite(new_shift) & (new_precision < SUREST)
+    return (
+        xp.where(alive, precision + step * (new_precision - precision), precision),
+        xp.where(alive, shift + step * (new_shift - shift), shift),
     )
+
+
+def _log_scales(p: _Problems) -> Array:
+    """The logarithm of each site's height, zero where there is no site."""
+    xp = namespace(p.m)
+    cavity = _cavity(p.m, p.v, p.precision, p.shift, p.target, p.noise_variance, p.usable)
+    grown = 1.0 + p.precision * cavity.variance
+    exponent = (cavity.mean + cavity.variance * p.shift) ** 2 / (cavity.variance * grown)
+    exponent = exponent - cavity.mean**2 / cavity.variance
+    return xp.where(cavity.alive, log_ndtr(cavity.a) + 0.5 * xp.log(grown) - 0.5 * exponent, 0.0)
 
 
 def _update(m: Array, V: Array, k: int, more_precision: Array, more_shift: Array) -> tuple[Array, Array]:
@@ -163,11 +291,16 @@ def _posterior(m0: Array, V0: Array, precision: Array, shift: Array) -> tuple[Ar
     """Mean, covariance, and the factor of B = I + S V0 S with S = sqrt(precision), from scratch."""
     xp = namespace(m0)
     root = xp.sqrt(precision)
-    factor = safe_cholesky(identity(m0.shape[-1], m0) + root[..., :, None] * V0 * root[..., None, :]).factor
+    factor = _site_factor(V0, root)
     half = solve_lower(factor, root[..., :, None] * V0)
     V = V0 - xp.matmul(xp.linalg.matrix_transpose(half), half)
     pull = shift - precision * m0
     return m0 + xp.matmul(V, pull[..., None])[..., 0], V, factor
+
+
+def _site_factor(V0: Array, root: Array) -> Array:
+    """The factor of I + S V0 S, S = diag(root)."""
+    return safe_cholesky(identity(root.shape[-1], root) + root[..., :, None] * V0 * root[..., None, :]).factor
 
 
 def _set(x: Array, k: int, value: Array) -> Array:

@@ -3,9 +3,9 @@
     T f = (jet of f at x_star;  f(a_1), ..., f(a_k))
 
 Notation
-    H, S       hyperparameter samples, paths of each
-    x_star     one point for each path                           (H, S, d)
-    a          rivals, the same for all paths                    (k, d)
+    R          problems, each with its own data                  H, S    hyperparameter samples, paths of each
+    x_star     one point for each path                           (R, H, S, d)
+    a          rivals, the same for all paths of a problem       (R, 1, k, d)
     l          t + k, with t the length of a jet
 """
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xstar.gp.hyperparameters import Hyperparameters
-from xstar.gp.jets import jet_covariance, jet_covariance_gradient, jet_layout, jet_prior
+from xstar.gp.jets import jet_covariance, jet_layout, jet_prior, jet_pull_back
 from xstar.gp.kernels import Kernel
-from xstar.numerics.arrays import Array, HostArray, namespace
+from xstar.numerics.arrays import Array, HostArray, namespace, take_rows
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Functionals:
 
     kernel: Kernel
     hyper: Hyperparameters
-    """Leading axis H."""
+    """Leading axes (R, H)."""
     x_star: Array
     rivals: Array
     along: HostArray | None = None
@@ -39,34 +39,44 @@ class Functionals:
     @property
     def length(self) -> int:
         """l."""
-        return self.jet_length + int(self.rivals.shape[0])
+        return self.jet_length + int(self.rivals.shape[-2])
 
     def covariance(self, X: Array) -> Array:
-        """cov(f(x), T f) at points (n, d), shape (H, S, n, l)."""
+        """cov(f(x), T f) at points (R, 1, n, d), shape (R, H, S, n, l)."""
         xp = namespace(X)
-        jets = jet_covariance(self.kernel, self.hyper.expand(), X, self.x_star, self.along)
-        values = self.kernel.covariance(self.hyper, X, self.rivals)[:, None, :, :]
+        jets = jet_covariance(self.kernel, self.hyper.expand(), X[:, :, None, ...], self.x_star, self.along)
+        values = self.kernel.covariance(self.hyper, X, self.rivals)[:, :, None, ...]
         values = xp.broadcast_to(values, (*jets.shape[:-1], values.shape[-1]))
         return xp.concat([jets, values], axis=-1)
 
     def prior(self) -> Array:
-        """cov(T f, T f), shape (H, S, l, l)."""
+        """cov(T f, T f), shape (R, H, S, l, l)."""
         xp = namespace(self.x_star)
-        H, S, _ = self.x_star.shape
-        t, k = self.jet_length, int(self.rivals.shape[0])
-        jets = xp.broadcast_to(jet_prior(self.kernel, self.hyper, self.along)[:, None, :, :], (H, S, t, t))
-        cross = jet_covariance(self.kernel, self.hyper.expand(), self.rivals, self.x_star, self.along)
-        values = self.kernel.covariance(self.hyper, self.rivals, self.rivals)[:, None, :, :]
+        lead = self.x_star.shape[:-1]
+        t, k = self.jet_length, int(self.rivals.shape[-2])
+        jets = xp.broadcast_to(jet_prior(self.kernel, self.hyper, self.along)[:, :, None, ...], (*lead, t, t))
+        rivals = self.rivals[:, :, None, ...]
+        cross = jet_covariance(self.kernel, self.hyper.expand(), rivals, self.x_star, self.along)
+        values = self.kernel.covariance(self.hyper, self.rivals, self.rivals)[:, :, None, ...]
         upper = xp.concat([jets, xp.linalg.matrix_transpose(cross)], axis=-1)
-        lower = xp.concat([cross, xp.broadcast_to(values, (H, S, k, k))], axis=-1)
+        lower = xp.concat([cross, xp.broadcast_to(values, (*lead, k, k))], axis=-1)
         return xp.concat([upper, lower], axis=-2)
 
     def pull_back(self, X: Array, weights: Array) -> Array:
-        """sum over H, S and T of weights (H, S, n, l) times the gradient in x of cov(f(x), T f); shape (n, d)."""
+        """sum over H, S and T of weights (R, H, S, n, l) times the gradient in x of cov(f(x), T f); shape (R, n, d)."""
         xp = namespace(X)
         t = self.jet_length
-        slopes = jet_covariance_gradient(self.kernel, self.hyper.expand(), X, self.x_star, self.along)
-        total = xp.sum(xp.matmul(weights[..., None, :t], slopes)[..., 0, :], axis=(0, 1))
-        _, slopes = self.kernel.covariance_and_gradient(self.hyper, X, self.rivals)
-        of_rivals = xp.sum(weights[..., t:], axis=1)
-        return total + xp.sum(xp.matmul(of_rivals[..., None, :], slopes)[..., 0, :], axis=0)
+        slopes = jet_pull_back(
+            self.kernel, self.hyper.expand(), X[:, :, None, ...], self.x_star, weights[..., :t], self.along
+        )
+        of_rivals = self.kernel.pull_back(self.hyper, X, self.rivals, xp.sum(weights[..., t:], axis=2))
+        return xp.sum(slopes, axis=(1, 2)) + xp.sum(of_rivals, axis=1)
+
+    def take(self, problems: HostArray) -> Functionals:
+        """Of some of the problems."""
+        x_star, rivals = (take_rows(part, problems) for part in (self.x_star, self.rivals))
+        return Functionals(self.kernel, self.hyper.take(problems), x_star, rivals, self.along)
+
+    def first(self, paths: int) -> Functionals:
+        """Of the first few paths of each hyperparameter sample."""
+        return Functionals(self.kernel, self.hyper, self.x_star[:, :, :paths, :], self.rivals, self.along)

@@ -154,12 +154,16 @@ class Restricted:
     def screen(self, X: Any, /) -> Array:
         """Values at shared points (n, d), shape (P, n)."""
         value = self.paths.screen(X)
-        return value + move(self.success.penalty(to_numpy(X)), value)
+        return value + move(self.success.penalty(rows(X)).reshape(-1, value.shape[1]), value)
 
     def value(self, x: Array, problems: HostArray, /) -> Array:
         """Values of some paths at their own points."""
         value = self.paths.value(x, problems)
         return value + move(self.success.penalty(rows(x)).reshape(value.shape), value)
+
+    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """The same: the chance of success is what costs."""
+        return self.evaluate(x, problems)
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
         """Values and gradients; the penalty's Hessian is not at hand."""

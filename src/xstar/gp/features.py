@@ -5,10 +5,10 @@
 with frequencies w from the kernel's spectral density and phases b uniform [HHG14, eq. 5].
 
 Notation
-    P        feature sets, one per sample path
+    F        feature sets                     S    paths of each
     m        features of one set
-    w, b     frequencies (lengthscales divided out) and phases    (P, m, d), (P, m)
-    theta    weights of the features in a path                    (P, m)
+    w, b     frequencies (lengthscales divided out) and phases    (F, m, d), (F, m)
+    theta    weights of the features in a path                    (F, S, m)
 """
 
 from __future__ import annotations
@@ -16,35 +16,50 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel
 from xstar.numerics.arrays import Array, HostArray, move, namespace, take_rows
+from xstar.numerics.streams import Random
 
 
 @dataclass(frozen=True)
 class Features:
-    """P independent feature sets."""
+    """F independent feature sets."""
 
     frequencies: Array
     phases: Array
     scale: Array
-    """c, shape (P,)."""
+    """c, shape (F,)."""
 
     def __call__(self, x: Array) -> Array:
-        """phi at points (n, d), the same for all sets, or (P, n, d); shape (P, n, m)."""
-        return self.scale[:, None, None] * namespace(x).cos(self._angles(x))
+        """phi at points (n, d), the same for all sets, or (F, n, d); shape (F, n, m)."""
+        return self.scale[:, None, None] * self.cosines(x)
 
-    def derivatives(self, x: Array, theta: Array, i: Array, j: Array) -> tuple[Array, Array, Array]:
-        """theta.phi at points (P, q, d), its gradient, and its second derivatives d_ij for the pairs (i, j)."""
+    def cosines(self, x: Array) -> Array:
+        """phi without its scale."""
+        return namespace(x).cos(self._angles(x))
+
+    def derivatives(self, x: Array, theta: Array, products: Array) -> tuple[Array, Array, Array]:
+        """theta.phi of every path at its own points (F, S, q, d), its gradient, and some second derivatives.
+
+        `products` (F, m, pairs) are those of the frequencies in the two coordinates of each second derivative.
+        """
         xp = namespace(x)
-        angles = self._angles(x)
-        weights = (self.scale[:, None] * theta)[:, None, :]
-        cosines, sines = weights * xp.cos(angles), weights * xp.sin(angles)
-        w = self.frequencies
-        second = -xp.matmul(cosines, xp.take(w, i, axis=-1) * xp.take(w, j, axis=-1))
-        return xp.sum(cosines, axis=-1), -xp.matmul(sines, w), second
+        F, S, q, d = x.shape
+        m = self.phases.shape[-1]
+        angles = xp.reshape(self._angles(xp.reshape(x, (F, S * q, d))), (F, S, q, m))
+        weights = (self.scale[:, None, None] * theta)[..., None, :]
+        cosines = xp.cos(angles)
+        cosines *= weights
+        sines = xp.sin(angles)
+        sines *= weights
+        gradient = xp.matmul(xp.reshape(sines, (F, S * q, m)), self.frequencies)
+        second = xp.matmul(xp.reshape(cosines, (F, S * q, m)), products)
+        return (
+            xp.sum(cosines, axis=-1),
+            -xp.reshape(gradient, (F, S, q, d)),
+            -xp.reshape(second, (F, S, q, products.shape[-1])),
+        )
 
     def take(self, rows: HostArray) -> Features:
         """Some of the sets."""
@@ -61,13 +76,15 @@ class Features:
 
     def _angles(self, x: Array) -> Array:
         xp = namespace(x)
-        return xp.matmul(x, xp.linalg.matrix_transpose(self.frequencies)) + self.phases[:, None, :]
+        angles = xp.matmul(x, xp.linalg.matrix_transpose(self.frequencies))
+        angles += self.phases[:, None, :]
+        return angles
 
 
-def draw_features(kernel: Kernel, hyper: Hyperparameters, num_features: int, rng: np.random.Generator) -> Features:
-    """A fresh set for each of P hyperparameter vectors (their leading axes are (P,))."""
-    (P,) = hyper.batch_shape
-    frequencies = move(kernel.frequencies((P, num_features, hyper.dimension), rng), hyper.lengthscales)
-    phases = move(rng.uniform(0.0, 2.0 * math.pi, size=(P, num_features)), hyper.lengthscales)
+def draw_features(kernel: Kernel, hyper: Hyperparameters, num_features: int, rng: Random) -> Features:
+    """A fresh set for each of F hyperparameter vectors (their leading axes are (F,))."""
+    (F,) = hyper.batch_shape
+    frequencies = move(kernel.frequencies((F, num_features, hyper.dimension), rng), hyper.lengthscales)
+    phases = move(rng.uniform(0.0, 2.0 * math.pi, size=(F, num_features)), hyper.lengthscales)
     scale = math.sqrt(2.0 / num_features) * hyper.amplitude
     return Features(frequencies / hyper.lengthscales[:, None, :], phases, scale)

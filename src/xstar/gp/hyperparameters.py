@@ -125,6 +125,15 @@ class Hyperparameters:
             xp.reshape(whole.noise, (rows,)),
         )
 
+    def reshaped(self, batch: tuple[int, ...]) -> Hyperparameters:
+        """With other leading axes of the same size."""
+        xp = namespace(self.lengthscales)
+        return self._checked(
+            xp.reshape(self.lengthscales, (*batch, self.dimension)),
+            xp.reshape(self.amplitude, batch),
+            xp.reshape(self.noise, batch),
+        )
+
     def take(self, rows: HostArray) -> Hyperparameters:
         """Those at the given positions of the first leading axis."""
         return self._checked(*(take_rows(getattr(self, name), rows) for name in _NAMES))

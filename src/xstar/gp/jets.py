@@ -94,31 +94,40 @@ def jet_covariance(
     return hyper.variance[..., None, None] * xp.concat(parts, axis=-1)
 
 
-def jet_covariance_gradient(
-    kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array, along: HostArray | None = None
+def jet_pull_back(
+    kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array, weights: Array, along: HostArray | None = None
 ) -> Array:
-    """The gradient in x (in units of the cube) of cov(f(x), T f), shape (..., n, t, d)."""
+    """The gradient in x (in units of the cube) of weights . cov(f(x), T f), for weights (..., n, t); shape (..., n, d).
+
+    With w the weights of the first derivatives, W those of the second as a symmetric matrix (off-diagonal ones on both
+    sides), a = w . u and B = sum over i <= j of W_ij u_i u_j, it is a multiple of u plus 4 rho_2 (W + diag W) u -
+    2 rho_1 w, all over l: the t times d derivatives are never written out.
+    """
     xp = namespace(X, x_star)
     u = (X - x_star[..., None, :]) / hyper.lengthscales[..., None, :]
     d = u.shape[-1]
-    _, rho_1, rho_2, rho_3 = (p[..., None, None] for p in kernel.profile(xp.sum(u * u, axis=-1), 3))
-    everywhere = u[..., None, :]
-    identity = move(np.eye(d) if along is None else np.eye(d)[along], u)
-    u = u if along is None else xp.take(u, move(along, u), axis=-1)
-    first, second, same = _pairs(u)
-    u_i, u_j = xp.take(u, first, axis=-1)[..., None], xp.take(u, second, axis=-1)[..., None]
-    unit_i, unit_j = xp.take(identity, first, axis=0), xp.take(identity, second, axis=0)
-    parts = [
-        2.0 * rho_1 * everywhere,
-        -4.0 * rho_2 * u[..., None] * everywhere - 2.0 * rho_1 * identity,
-        8.0 * rho_3 * u_i * u_j * everywhere + 4.0 * rho_2 * (unit_i * u_j + u_i * unit_j + same[:, None] * everywhere),
-    ]
-    scale = hyper.variance[..., None, None, None] / hyper.lengthscales[..., None, None, :]
-    return scale * xp.concat(parts, axis=-2)
+    _, rho_1, rho_2, rho_3 = (part[..., None] for part in kernel.profile(xp.sum(u * u, axis=-1), 3))
+    v = u if along is None else xp.take(u, move(along, u), axis=-1)
+    k = v.shape[-1]
+    layout = jet_layout(k)
+    value, slope = weights[..., :1], weights[..., layout.gradient]
+    place = np.zeros((k, k), dtype=np.int64)
+    place[layout.first, layout.second] = place[layout.second, layout.first] = 1 + k + np.arange(len(layout.first))
+    bends = xp.reshape(xp.take(weights, move(place.ravel(), u), axis=-1), (*weights.shape[:-1], k, k))
+    trace = weights[..., layout.diagonal]
+    bent = xp.matmul(bends, v[..., None])[..., 0] + trace * v
+    along_slope = xp.sum(slope * v, axis=-1, keepdims=True)
+    quadratic = 0.5 * xp.sum(bent * v, axis=-1, keepdims=True)
+    radial = 2.0 * rho_1 * value - 4.0 * rho_2 * along_slope + 8.0 * rho_3 * quadratic
+    radial = radial + 4.0 * rho_2 * xp.sum(trace, axis=-1, keepdims=True)
+    own = 4.0 * rho_2 * bent - 2.0 * rho_1 * slope
+    if along is not None:
+        own = xp.matmul(own, move(np.eye(d)[along], u))
+    return hyper.variance[..., None, None] * (radial * u + own) / hyper.lengthscales[..., None, :]
 
 
 def _pairs(u: Array) -> tuple[Array, Array, Array]:
     """i, j and [i=j] of all second derivatives, beside u."""
     layout = jet_layout(u.shape[-1])
-    same = (layout.first == layout.second).astype(float)
-    return move(layout.first, u), move(layout.second, u), move(same, u)
+    first, second = move(layout.first, u), move(layout.second, u)
+    return first, second, namespace(u).astype(first == second, u.dtype)

@@ -26,6 +26,7 @@ import numpy as np
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.numerics.arrays import Array, HostArray, namespace
 from xstar.numerics.checks import instance
+from xstar.numerics.streams import Random
 
 _SQRT5 = math.sqrt(5.0)
 
@@ -42,7 +43,7 @@ class Kernel(ABC):
         """
 
     @abstractmethod
-    def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
+    def frequencies(self, shape: tuple[int, ...], rng: Random) -> HostArray:
         """Draws from the spectral density for unit lengthscales; the last axis of `shape` is d."""
 
     def covariance(self, hyper: Hyperparameters, X: Array, Z: Array) -> Array:
@@ -62,6 +63,17 @@ class Kernel(ABC):
         slope = (2.0 * variance * rho_1)[..., None] * u / hyper.lengthscales[..., None, None, :]
         return variance * rho, slope
 
+    def pull_back(self, hyper: Hyperparameters, X: Array, Z: Array, weights: Array) -> Array:
+        """The gradient in x of sum_z weights k(x, z), for weights (..., n, m); shape (..., n, d).
+
+        With c = 2 gamma^2 rho_1 weights it is (x sum_z c - c Z) / l^2: gradients of single pairs are not written out.
+        """
+        xp = namespace(X, Z)
+        _, rho_1 = self.profile(squared_distance(hyper, X, Z), 1)
+        c = weights * rho_1
+        middle = (X - 0.5) * xp.sum(c, axis=-1)[..., None] - xp.matmul(c, Z - 0.5)
+        return middle * (2.0 * hyper.variance[..., None, None] / hyper.lengthscales[..., None, :] ** 2)
+
 
 @dataclass(frozen=True)
 class SquaredExponential(Kernel):
@@ -71,7 +83,7 @@ class SquaredExponential(Kernel):
         rho = decay(0.5 * s)
         return rho, *((-0.5) ** k * rho for k in range(1, order + 1))
 
-    def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
+    def frequencies(self, shape: tuple[int, ...], rng: Random) -> HostArray:
         return rng.standard_normal(shape)
 
 
@@ -95,7 +107,7 @@ class Matern52(Kernel):
             derivatives.append((-125.0 / 24.0) * tail / xp.maximum(r, 1e-150))
         return tuple(derivatives)
 
-    def frequencies(self, shape: tuple[int, ...], rng: np.random.Generator) -> HostArray:
+    def frequencies(self, shape: tuple[int, ...], rng: Random) -> HostArray:
         """A multivariate t with 5 degrees of freedom: all coordinates of a frequency share one chi-square."""
         normal = rng.standard_normal(shape)
         chi_square = rng.chisquare(5.0, size=shape[:-1])
@@ -133,6 +145,11 @@ def squared_differences(X: Array, Z: Array) -> Array:
     return xp.reshape(square, (*square.shape[:-2], square.shape[-2] * square.shape[-1]))
 
 
+def _is_shared(X: Array) -> bool:
+    """Whether all hyperparameter vectors of the last leading axis have the same points."""
+    return bool(X.ndim == 2 or X.shape[-3] == 1)
+
+
 def squared_distance(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
     """s = |u|^2 for all pairs, shape (..., n, m).
 
@@ -140,10 +157,11 @@ def squared_distance(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
     points, where r = sqrt(s) magnifies it to 1e-8. Points that many hyperparameter vectors share are subtracted
     once; the sums for all vectors are then one matrix product.
     """
-    if X.ndim == 2 and Z.ndim == 2 and hyper.batch_shape:
+    if hyper.batch_shape and _is_shared(X) and _is_shared(Z):
         xp = namespace(X, Z)
-        s = xp.matmul(hyper.lengthscales**-2, squared_differences(X, Z))
-        return xp.reshape(s, (*hyper.batch_shape, X.shape[0], Z.shape[0]))
+        differences = squared_differences(*(x[..., 0, :, :] if x.ndim > 2 else x for x in (X, Z)))
+        s = xp.matmul(hyper.lengthscales**-2, differences)
+        return xp.reshape(s, (*s.shape[:-1], X.shape[-2], Z.shape[-2]))
     U = X / hyper.lengthscales[..., None, :]
     V = Z / hyper.lengthscales[..., None, :]
     difference = U[..., :, None, 0] - V[..., None, :, 0]

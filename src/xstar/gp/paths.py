@@ -8,11 +8,13 @@ A path is a sum of cosines and, for exact paths, a correction that makes it agre
            and the features only fill in the prior [WBTMD20].
 `weights`  theta from the posterior of the linear model on the features, v = 0 [HHG14, section 2.1].
 
-Value, gradient and Hessian are closed forms.
+Value, gradient and Hessian are closed forms. Paths of one posterior may share their features, as draws of one linear
+model: its cosines, and the covariances of its points with the data, are then computed once for all of them.
 
 Notation
-    P    paths, all leading axes joined
-    m    features of one path: frequencies w, phases b, weights theta
+    F    feature sets, each with hyperparameters of its own      S    paths of each
+    P    F S paths, all leading axes joined
+    m    features of one set: frequencies w, phases b; weights theta
 
 Sources: [HHG14] the paper; [WBTMD20] Wilson et al., "Efficiently sampling functions from Gaussian process posteriors",
 2020, eq. 13.
@@ -23,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,13 +34,14 @@ from xstar.errors import DataError, SettingsError
 from xstar.gp.features import Features, draw_features
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.jets import jet_layout
-from xstar.gp.kernels import Kernel, scaled_difference
+from xstar.gp.kernels import Kernel
 from xstar.gp.observations import check_fit, check_points
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, solve_lower, take_rows, zeros
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.linalg import safe_cholesky, solve_cholesky
+from xstar.numerics.streams import Random
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,14 @@ class Paths:
 
     kernel: Kernel
     hyper: Hyperparameters
+    """Leading axis F."""
     features: Features
     weights: Array
-    """theta, shape (P, m)."""
+    """theta, shape (F, S, m)."""
     anchors: Array
-    """X, shape (P, n, d), or (n, d) when all paths share the data; n = 0 without a correction."""
+    """X, shape (F, n, d), or (n, d) when all paths share the data; n = 0 without a correction."""
     correction: Array
-    """v, shape (P, n)."""
+    """v, shape (F, S, n)."""
     batch_shape: tuple[int, ...]
     curved: HostArray | None = None
     """The coordinates between which second derivatives are computed; all by default, zero for the others."""
@@ -82,32 +87,30 @@ class Paths:
         points = self._own_points(X)
         xp = namespace(points)
         if points.ndim == 2:
-            points = xp.broadcast_to(points, (self.num_problems, *points.shape))
-        value, gradient, hessian = self.evaluate(points, np.arange(self.num_problems))
+            points = xp.broadcast_to(points, (*self.weights.shape[:2], *points.shape))
         shape = (*self.batch_shape, points.shape[-2])
+        points = xp.reshape(points, (self.num_problems, *points.shape[-2:]))
+        value, gradient, hessian = self.evaluate(points, np.arange(self.num_problems))
         d = self.dimension
         return Evaluation(
             xp.reshape(value, shape), xp.reshape(gradient, (*shape, d)), xp.reshape(hessian, (*shape, d, d))
         )
 
     def screen(self, X: Any) -> Array:
-        """Values at shared points (n, d), good enough to rank them; shape (P, n).
+        """Values at points (n, d), or (R, n, d) for R groups of paths, good enough to rank them; shape (P, n).
 
         The cosines are computed in float32, which NumPy does about ten times faster than float64 on AVX2
         machines, and cosines of thousands of candidates dominate a search; angles of 100 radians then cost errors
         of 1e-5 of the amplitude. The correction stays in float64: its large terms of both signs cancel.
         """
-        points = check_points(X, "X", like=self.weights, dimension=self.dimension, table=True)
+        points = self._grouped(check_points(X, "X", like=self.weights, dimension=self.dimension))
         xp = namespace(points)
         values = []
-        for _, part in self._parts():
-            features, weights = part.features.single(), xp.astype(part.weights, xp.float32)[:, :, None]
-            blocks = []
-            for x in part._blocks(points):
-                rough = xp.matmul(features(xp.astype(x, xp.float32)), weights)[..., 0]
-                blocks.append(xp.astype(rough, x.dtype) + part._corrections(x))
+        for rows, part in self.single._parts():
+            mine = self._share(points, rows)
+            blocks = [part._values(x) for x in part._blocks(mine)]
             values.append(xp.concat(blocks, axis=-1))
-        return xp.concat(values, axis=0)
+        return xp.reshape(xp.concat(values, axis=0), (self.num_problems, points.shape[-2]))
 
     def value(self, x: Array, problems: HostArray) -> Array:
         """Values (P', q) of the given paths (P',) at their own points (P', q, d)."""
@@ -116,57 +119,122 @@ class Paths:
     def evaluate(self, x: Array, problems: HostArray) -> Evaluation:
         """Value, gradient and Hessian of the given paths (P',) at their own points (P', q, d)."""
         xp = namespace(x)
+        some = self._some(problems)
+        F, S, _ = some.weights.shape
+        d = self.dimension
+        x = xp.reshape(x, (F, S, *x.shape[1:]))
         pieces = []
-        for rows, part in self._some(problems)._parts():
-            blocks = [part._derivatives(block) for block in part._blocks(x[rows, ...], 4 * self.dimension)]
-            pieces.append([xp.concat(list(joined), axis=1) for joined in zip(*blocks, strict=True)])
-        return Evaluation(*(xp.concat(list(joined), axis=0) for joined in zip(*pieces, strict=True)))
+        for rows, part in some._parts():
+            blocks = [part._derivatives(block) for block in part._blocks(x[rows, ...], 4 * d)]
+            pieces.append([xp.concat(list(joined), axis=2) for joined in zip(*blocks, strict=True)])
+        value, gradient, hessian = (xp.concat(list(joined), axis=0) for joined in zip(*pieces, strict=True))
+        shape = (F * S, value.shape[-1])
+        return Evaluation(
+            xp.reshape(value, shape), xp.reshape(gradient, (*shape, d)), xp.reshape(hessian, (*shape, d, d))
+        )
 
-    def _derivatives(self, x: Array) -> Evaluation:
+    def evaluate_roughly(self, x: Array, problems: HostArray) -> Evaluation:
+        """The same with the cosines in float32: to tell which hills are worth climbing."""
+        return self.single.evaluate(x, problems)
+
+    @cached_property
+    def single(self) -> Paths:
+        """The same paths with features and weights in float32."""
+        xp = namespace(self.weights)
+        return replace(self, features=self.features.single(), weights=xp.astype(self.weights, xp.float32))
+
+    @cached_property
+    def _pairs(self) -> tuple[HostArray, HostArray]:
+        """The coordinates i, j of each second derivative."""
         columns = np.arange(self.dimension) if self.curved is None else self.curved
         layout = jet_layout(len(columns))
-        first, second = columns[layout.first], columns[layout.second]
-        value, gradient, bend = self.features.derivatives(x, self.weights, move(first, x), move(second, x))
-        if self.correction.shape[-1] > 0:
-            more = self._correction_derivatives(x, columns)
-            value, gradient, bend = value + more[0], gradient + more[1], bend + more[2]
-        return Evaluation(value, gradient, _symmetric(bend, first, second, self.dimension))
+        return columns[layout.first], columns[layout.second]
 
-    def _correction_derivatives(self, x: Array, columns: HostArray) -> tuple[Array, Array, Array]:
-        """k(x, X) v, its gradient and its second derivatives between some columns."""
+    @cached_property
+    def _products(self) -> Array:
+        """w_i w_j of the second derivatives, shape (F, m, pairs)."""
+        xp, w = namespace(self.weights), self.features.frequencies
+        first, second = (move(part, w) for part in self._pairs)
+        return xp.take(w, first, axis=-1) * xp.take(w, second, axis=-1)
+
+    def _derivatives(self, x: Array) -> Evaluation:
+        """Of every path at its own points (F, S, q, d)."""
         xp = namespace(x)
-        d = len(columns)
-        layout = jet_layout(d)
-        i, j = move(layout.first, x), move(layout.second, x)
-        u = scaled_difference(self.hyper, x, self.anchors)
-        rho, rho_1, rho_2 = self.kernel.profile(xp.sum(u * u, axis=-1), 2)
-        v = (self.hyper.variance[:, None] * self.correction)[:, None, :]
-        inverse = 1.0 / self.hyper.lengthscales
-        transposed = xp.linalg.matrix_transpose(u)
-        gradient = 2.0 * xp.matmul(transposed, (v * rho_1)[..., None])[..., 0] * inverse[:, None, :]
-        if self.curved is not None:
-            u = xp.take(u, move(columns, u), axis=-1)
-            inverse = xp.take(inverse, move(columns, u), axis=-1)
-        bend = xp.matmul(xp.linalg.matrix_transpose(u) * (4.0 * v * rho_2)[..., None, :], u)
-        second = xp.take(xp.reshape(bend, (*bend.shape[:-2], d * d)), i * d + j, axis=-1)
-        same = xp.astype(i == j, x.dtype)
-        second = second + 2.0 * xp.sum(v * rho_1, axis=-1)[..., None] * same
-        scale = xp.take(inverse, i, axis=-1) * xp.take(inverse, j, axis=-1)
-        return xp.sum(v * rho, axis=-1), gradient, second * scale[:, None, :]
+        like = xp.astype(x, self.weights.dtype) if x.dtype != self.weights.dtype else x
+        value, gradient, bend = self.features.derivatives(like, self.weights, self._products)
+        if self.correction.shape[-1] > 0:
+            more = self._correction_derivatives(x)
+            value, gradient, bend = value + more[0], gradient + more[1], bend + more[2]
+        elif like is not x:
+            value, gradient, bend = (xp.astype(part, x.dtype) for part in (value, gradient, bend))
+        return Evaluation(value, gradient, _symmetric(bend, *self._pairs, self.dimension))
+
+    def _correction_derivatives(self, x: Array) -> tuple[Array, Array, Array]:
+        """k(x, X) v at points (F, S, q, d), its gradient and its second derivatives between some columns.
+
+        With z = x / l, Z = X / l, a = 2 v rho_1 and b = 4 v rho_2, they are sum a (z - Z) / l and, between i and j,
+        sum (b (z_i - Z_i) (z_j - Z_j) + a [i=j]) / (l_i l_j): once multiplied out, products of a and b with Z and with
+        Z_i Z_j, which all points share. Both are about the middle of the cube, so that little cancels.
+        """
+        xp = namespace(x)
+        F, S, q, d = x.shape
+        n = self.correction.shape[-1]
+        inverse = (1.0 / self.hyper.lengthscales)[:, None, :]
+        z, Z = (xp.reshape(x, (F, S * q, d)) - 0.5) * inverse, (self.anchors - 0.5) * inverse
+        Z_t = xp.linalg.matrix_transpose(Z)
+        s = xp.matmul(z, -2.0 * Z_t)
+        s += xp.sum(z * z, axis=-1)[..., None]
+        s += xp.sum(Z * Z, axis=-1)[:, None, :]
+        rho, rho_1, rho_2 = self.kernel.profile(xp.clip(s, min=0.0), 2)
+        v = self.hyper.variance[:, None, None] * self.correction
+        weights = xp.broadcast_to(v[:, :, None, :], (F, S, q, n))
+        a = xp.reshape(xp.reshape(rho_1, (F, S, q, n)) * (2.0 * weights), (F, S * q, n))
+        b = xp.reshape(xp.reshape(rho_2, (F, S, q, n)) * (4.0 * weights), (F, S * q, n))
+        value = xp.matmul(xp.reshape(rho, (F, S, q, n)), v[..., None])[..., 0]
+        sum_a = xp.sum(a, axis=-1)[..., None]
+        gradient = (sum_a * z - xp.matmul(a, Z)) * inverse
+        first, second = (move(part, x) for part in self._pairs)
+        z_i, z_j = xp.take(z, first, axis=-1), xp.take(z, second, axis=-1)
+        pairs = xp.take(Z, first, axis=-1) * xp.take(Z, second, axis=-1)
+        of_b = xp.matmul(b, Z)
+        bend = xp.sum(b, axis=-1)[..., None] * z_i * z_j + xp.matmul(b, pairs)
+        bend = bend - z_i * xp.take(of_b, second, axis=-1) - z_j * xp.take(of_b, first, axis=-1)
+        bend = bend + sum_a * xp.astype(first == second, x.dtype)
+        bend = bend * (xp.take(inverse, first, axis=-1) * xp.take(inverse, second, axis=-1))
+        return value, xp.reshape(gradient, (F, S, q, d)), xp.reshape(bend, (F, S, q, bend.shape[-1]))
 
     def _values(self, x: Array) -> Array:
+        """At points (n, d), (F, 1, n, d), the same for all paths of a set, or (F, S, n, d); shape (F, S, n)."""
         xp = namespace(x)
-        return xp.matmul(self.features(x), self.weights[:, :, None])[..., 0] + self._corrections(x)
+        F, S, _ = self.weights.shape
+        rough = xp.astype(x, self.weights.dtype) if x.dtype != self.weights.dtype else x
+        if x.ndim == 2 or x.shape[1] == 1:
+            x, rough = (x, rough) if x.ndim == 2 else (x[:, 0, :, :], rough[:, 0, :, :])
+            weights = self.features.scale[:, None, None] * self.weights
+            values = xp.matmul(weights, xp.linalg.matrix_transpose(self.features.cosines(rough)))
+            cross = self.kernel.covariance(self.hyper, x, self.anchors)
+            return values + xp.matmul(self.correction, xp.linalg.matrix_transpose(cross))
+        n, d = x.shape[-2:]
+        phi = xp.reshape(self.features(xp.reshape(rough, (F, S * n, d))), (F, S, n, self.weights.shape[-1]))
+        values = xp.matmul(phi, self.weights[..., None])[..., 0]
+        cross = self.kernel.covariance(self.hyper, xp.reshape(x, (F, S * n, d)), self.anchors)
+        cross = xp.reshape(cross, (F, S, n, cross.shape[-1]))
+        return values + xp.matmul(cross, self.correction[..., None])[..., 0]
 
-    def _corrections(self, x: Array) -> Array:
-        xp = namespace(x)
-        cross = self.kernel.covariance(self.hyper, x, self.anchors)
-        return xp.matmul(cross, self.correction[:, :, None])[..., 0]
+    def _grouped(self, points: Array) -> Array:
+        """Points (n, d) as they are; (R, n, d) as (F, 1, n, d), each row for F / R sets in a row."""
+        if points.ndim == 2:
+            return points
+        xp = namespace(points)
+        F = self.weights.shape[0]
+        R, n, d = points.shape
+        spread = xp.broadcast_to(points[:, None, ...], (R, F // R, n, d))
+        return xp.reshape(spread, (F, 1, n, d))
 
     def _own_points(self, X: Any) -> Array:
-        """Points (n, d), or (P, n, d) with the leading axes of the batch joined."""
+        """Points (n, d), or (F, S, n, d) with the leading axes of the batch joined."""
         xp = namespace(self.weights)
-        points = check_points(X, "X", like=self.weights, dimension=self.dimension)
+        points = check_points(X, "X", like=self.correction, dimension=self.dimension)
         if points.ndim == 2:
             return points
         if check_fit(points, "X", self.batch_shape) != self.batch_shape:
@@ -174,38 +242,64 @@ class Paths:
                 f"X has leading axes {tuple(points.shape[:-2])}, more than the paths have, {self.batch_shape}."
             )
         tail = points.shape[-2:]
-        return xp.reshape(xp.broadcast_to(points, (*self.batch_shape, *tail)), (self.num_problems, *tail))
+        spread = xp.broadcast_to(points, (*self.batch_shape, *tail))
+        return xp.reshape(spread, (*self.weights.shape[:2], *tail))
 
     def _parts(self) -> Iterator[tuple[slice, Paths]]:
-        """The paths in groups whose features, at a handful of points, fit into a block of memory."""
-        d, m = self.dimension, self.weights.shape[-1]
-        groups = list(chunks(self.num_problems, m * max(8, d * (d + 1) // 2)))
+        """The sets in groups whose features, at a handful of points of each path, fit into a block of memory."""
+        d, (F, S, m) = self.dimension, self.weights.shape
+        groups = list(chunks(F, S * max(m, self.correction.shape[-1]) * max(8, d * (d + 1) // 2), self.weights))
         for rows in groups:
-            yield rows, self if len(groups) == 1 else self.take(np.arange(rows.start, rows.stop))
+            yield rows, self if len(groups) == 1 else self._sets(np.arange(rows.start, rows.stop))
 
     def _blocks(self, points: Array, columns: int = 1) -> Iterator[Array]:
         """The points in blocks for which all paths here, with `columns` numbers for each feature or datum, fit."""
-        width = max(self.weights.shape[-1], self.correction.shape[-1])
-        for block in chunks(points.shape[-2], self.num_problems * width * columns):
+        F, S, m = self.weights.shape
+        shared = points.ndim == 2 or points.shape[1] == 1
+        width = max(m, self.correction.shape[-1]) * (F if shared else F * S)
+        for block in chunks(points.shape[-2], width * columns, self.weights):
             yield points[..., block, :]
 
     @staticmethod
     def _share(points: Array, rows: slice) -> Array:
-        """The points of some paths."""
+        """The points of some sets."""
         return points if points.ndim == 2 else points[rows, ...]
 
     def _some(self, problems: HostArray) -> Paths:
         """The given paths, without a copy if they are all; their batch shape is (P',)."""
         if np.array_equal(problems, np.arange(self.num_problems)):
-            return replace(self, batch_shape=(self.num_problems,))
-        return self.take(problems)
+            return self if len(self.batch_shape) == 1 else self._joined
+        key = problems.tobytes()
+        if key not in self._latest:
+            self._latest.clear()
+            self._latest[key] = self.take(problems)
+        return self._latest[key]
+
+    @cached_property
+    def _latest(self) -> dict[bytes, Paths]:
+        """The paths that were last asked for: a search asks for the same again and again."""
+        return {}
+
+    @cached_property
+    def _joined(self) -> Paths:
+        return replace(self, batch_shape=(self.num_problems,))
 
     def take(self, rows: HostArray) -> Paths:
         """Some of the paths, by their positions among all P; their batch shape is (len(rows),)."""
+        xp = namespace(self.weights)
+        F, S, _ = self.weights.shape
+        alone = replace(self._sets(rows // S), batch_shape=(len(rows),))
+        return replace(alone, **{
+            name: take_rows(xp.reshape(part, (F * S, 1, part.shape[-1])), rows)
+            for name, part in (("weights", self.weights), ("correction", self.correction))
+        })  # fmt: skip
+
+    def _sets(self, rows: HostArray) -> Paths:
+        """All paths of some of the sets."""
         anchors = self.anchors if self.anchors.ndim == 2 else take_rows(self.anchors, rows)
         return Paths(
             self.kernel, self.hyper.take(rows), self.features.take(rows), take_rows(self.weights, rows),
-            anchors, take_rows(self.correction, rows), (len(rows),), self.curved,
+            anchors, take_rows(self.correction, rows), (len(rows) * int(self.weights.shape[1]),), self.curved,
         )  # fmt: skip
 
 
@@ -223,14 +317,17 @@ def _symmetric(bend: Array, first: HostArray, second: HostArray, d: int) -> Arra
 def draw_paths(
     post: Posterior,
     num_paths: int,
-    rng: np.random.Generator,
+    rng: Random,
     *,
     num_features: int = 512,
     kind: str = "exact",
+    num_sets: int | None = None,
 ) -> Paths:
     """Draw paths from each posterior of a batch; `kind` is "exact" or "weights" (the paper's).
 
-    The batch shape of the paths is that of the posterior followed by num_paths.
+    Every path has features of its own, unless `num_sets`, a divisor of `num_paths`, says how many different sets of
+    features the paths of a posterior have. Fewer cost less; the small error of a finite number of features is then
+    common to several paths. The batch shape of the paths is that of the posterior followed by num_paths.
     """
     instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
     integer(num_paths, "num_paths", 1)
@@ -238,35 +335,61 @@ def draw_paths(
     generator(rng)
     if kind not in ("exact", "weights"):
         raise SettingsError(f'kind must be "exact" or "weights"; received {kind!r}.')
+    if num_sets is not None and (integer(num_sets, "num_sets", 1) > num_paths or num_paths % num_sets):
+        raise SettingsError(f"num_sets must be a divisor of num_paths={num_paths}; received {num_sets}.")
     xp = namespace(post.factor)
     batch = (*post.batch_shape, num_paths)
     P, n = math.prod(batch), post.data.count
-    hyper = post.hyper.expand().flatten(batch)
+    sets = (*post.batch_shape, num_sets or num_paths)
+    F = math.prod(sets)
+    S = P // F if F else 1
+    hyper = post.hyper.expand().flatten(sets)
     features = draw_features(post.kernel, hyper, num_features, rng)
-    theta = move(rng.standard_normal((P, num_features)), post.factor)
-    epsilon = move(rng.standard_normal((P, n)), post.factor)
+    theta = xp.reshape(move(rng.standard_normal((P, num_features)), post.factor), (F, S, num_features))
+    epsilon = xp.reshape(move(rng.standard_normal((P, n)), post.factor), (F, S, n))
 
-    data = post.data.expand().flatten(batch)
+    data = post.data.expand().flatten(sets)
     # The jitter of the factor acts as noise, so it is drawn as noise.
-    jitter = xp.reshape(xp.broadcast_to(post.jitter[..., None, :], (*batch, n)), (P, n))
-    noise_variance = data.noise_variance(hyper.noise_variance) + jitter
+    jitter = xp.broadcast_to(post.jitter[..., None, :], (*sets, n))
+    noise_variance = data.noise_variance(hyper.noise_variance) + xp.reshape(jitter, (F, n))
     X = data.X if post.data.batch_shape else post.data.X
-    blocks = list(chunks(P, num_features * max(1, n)))
+    blocks = list(chunks(F, num_features * max(1, n), theta))
     # Without a correction, a path has no anchors.
-    bare = Paths(post.kernel, hyper, features, theta, X[..., :0, :], theta[:, :0], batch)
+    bare = Paths(post.kernel, hyper, features, theta, X[..., :0, :], theta[..., :0], batch)
     if kind == "weights":
         drawn = [
-            _draw_weights(features.part(rows)(Paths._share(X, rows)), data.y[rows, :], noise_variance[rows, :],
-                          theta[rows, :], epsilon[rows, :])
+            _draw_weights(features.part(rows)(_some_points(X, rows))[:, None, :, :], data.y[rows, None, :],
+                          noise_variance[rows, None, :], theta[rows, ...], epsilon[rows, ...])
             for rows in blocks
         ]  # fmt: skip
         return replace(bare, weights=xp.concat(drawn, axis=0))
-    values = [xp.matmul(features.part(rows)(Paths._share(X, rows)), theta[rows, :, None])[..., 0] for rows in blocks]
-    residual = data.y - xp.concat(values, axis=0) - xp.sqrt(noise_variance) * epsilon
+    values = [
+        xp.matmul(theta[rows, ...], xp.linalg.matrix_transpose(features.part(rows)(_some_points(X, rows))))
+        for rows in blocks
+    ]
+    residual = data.y[:, None, :] - xp.concat(values, axis=0) - xp.sqrt(noise_variance)[:, None, :] * epsilon
     # One factor serves all paths of a hyperparameter sample: they are the columns of one right-hand side.
     columns = xp.linalg.matrix_transpose(xp.reshape(residual, (*batch, n)))
     correction = xp.linalg.matrix_transpose(solve_cholesky(post.factor, columns))
-    return replace(bare, anchors=X, correction=xp.reshape(correction, (P, n)))
+    return replace(bare, anchors=X, correction=xp.reshape(correction, (F, S, n)))
+
+
+def mean_function(post: Posterior) -> Paths:
+    """The posterior mean of each posterior of a batch, as a path without features: k(x, X) K^{-1} y."""
+    xp = namespace(post.factor)
+    F, n, d = math.prod(post.batch_shape), post.data.count, post.dimension
+    hyper = post.hyper.flatten(post.batch_shape)
+    none = Features(zeros((F, 0, d), post.factor), zeros((F, 0), post.factor), hyper.amplitude)
+    X = post.data.flatten(post.batch_shape).X if math.prod(post.data.batch_shape) > 1 else post.data.X
+    return Paths(
+        post.kernel, hyper, none, zeros((F, 1, 0), post.factor), xp.reshape(X, (n, d)) if X.ndim != 3 else X,
+        xp.reshape(post.alpha, (F, 1, n)), post.batch_shape,
+    )  # fmt: skip
+
+
+def _some_points(X: Array, rows: slice) -> Array:
+    """The points (n, d) of all sets, or those of some (F', n, d)."""
+    return X if X.ndim == 2 else X[rows, ...]
 
 
 def _draw_weights(phi: Array, y: Array, noise_variance: Array, theta: Array, epsilon: Array) -> Array:
@@ -286,7 +409,7 @@ def _draw_weights(phi: Array, y: Array, noise_variance: Array, theta: Array, eps
         return theta + xp.matmul(transposed, solve_cholesky(factor, residual[..., None]))[..., 0]
     # Without noise A is infinite; a noise of 1e-6 of the amplitude is as good as none.
     floor = 1e-12 * xp.mean(xp.sum(phi * phi, axis=-1), axis=-1, keepdims=True)
-    weighted = transposed / xp.maximum(noise_variance, floor)[:, None, :]
+    weighted = transposed / xp.maximum(noise_variance, floor)[..., None, :]
     identity = xp.eye(m, dtype=phi.dtype, device=device(phi))
     factor = safe_cholesky(xp.matmul(weighted, phi) + identity).factor
     mean = solve_cholesky(factor, xp.matmul(weighted, y[..., None]))

@@ -24,7 +24,16 @@ from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel, check_kernel
 from xstar.gp.likelihood import MarginalLikelihood
 from xstar.gp.observations import Observations, check_fit, check_points
-from xstar.numerics.arrays import Array, add_diagonal, in_chunks, namespace, solve_lower, zeros
+from xstar.numerics.arrays import (
+    Array,
+    HostArray,
+    add_diagonal,
+    in_chunks,
+    namespace,
+    solve_lower,
+    take_rows,
+    zeros,
+)
 from xstar.numerics.checks import instance
 from xstar.numerics.linalg import Cholesky, extend_cholesky, log_determinant, safe_cholesky
 
@@ -137,20 +146,52 @@ class Posterior:
         """L^{-1} k(X, .): from prior covariances with the data (..., n, m) to the part that the data explain."""
         return solve_lower(self.factor, cross)
 
+    def by_problem(self) -> Posterior:
+        """The same posteriors with leading axes (R, H): R data sets (R, 1, n, d), H hyperparameter samples of each.
+
+        Data without leading axes are one problem, and all leading axes of the hyperparameters its samples.
+        """
+        if not self.data.batch_shape:
+            return self._reshaped(self.data.expand().expand(), (1, math.prod(self.batch_shape)))
+        R = self.batch_shape[0]
+        if len(self.batch_shape) != 2 or self.data.batch_shape != (R, 1):
+            raise DataError(
+                "several data sets need leading axes (R, 1) of X and (R, H) of the hyperparameters; received "
+                f"{self.data.batch_shape} and {self.hyper.batch_shape}."
+            )
+        return self if self.hyper.batch_shape == self.batch_shape else self._reshaped(self.data, self.batch_shape)
+
     def joined(self) -> Posterior:
-        """The same posteriors with all leading axes joined into one, for data that they share."""
-        if self.data.batch_shape:
+        """What `by_problem` has for R = 1, without R: leading axis H, and data (n, d), or (H, n, d) with fantasies."""
+        rows = math.prod(self.batch_shape)
+        if math.prod(self.data.batch_shape) not in (1, rows) or self.data.batch_shape[:1] not in ((), (1,)):
             raise DataError(f"one data set is needed here; received leading axes {self.data.batch_shape} of X.")
+        data = self.data.flatten()
+        if data.batch_shape == (1,):
+            sd = None if data.noise_sd is None else data.noise_sd[0, ...]
+            data = Observations(data.X[0, ...], data.y[0, ...], sd)
+        return self._reshaped(data, (rows,))
+
+    def take(self, problems: HostArray) -> Posterior:
+        """Some of the R problems of `by_problem`."""
+        part = object.__new__(Posterior)
+        found = ~zeros((len(problems), *self.batch_shape[1:]), self.factor, boolean=True)
+        known = Cholesky(take_rows(self.factor, problems), take_rows(self.jitter, problems), found)
+        part._set(self.kernel, self.hyper.spread(self.batch_shape).take(problems), self.data.take(problems), known)
+        return part
+
+    def _reshaped(self, data: Observations, batch: tuple[int, ...]) -> Posterior:
+        """The same with other leading axes."""
         xp = namespace(self.factor)
-        rows, n = math.prod(self.batch_shape), self.data.count
+        n = data.count
         known = Cholesky(
-            xp.reshape(self.factor, (rows, n, n)),
-            xp.reshape(self.jitter, (rows, n)),
-            ~zeros((rows,), self.factor, boolean=True),
+            xp.reshape(self.factor, (*batch, n, n)),
+            xp.reshape(xp.broadcast_to(self.jitter, (*self.batch_shape, n)), (*batch, n)),
+            ~zeros(batch, self.factor, boolean=True),
         )
-        joined = object.__new__(Posterior)
-        joined._set(self.kernel, self.hyper.flatten(), self.data, known)
-        return joined
+        shaped = object.__new__(Posterior)
+        shaped._set(self.kernel, self.hyper.flatten(self.batch_shape).reshaped(batch), data, known)
+        return shaped
 
     def extend(self, X: Any, y: Any, noise_sd: Any = None) -> Posterior:
         """The posterior after k more observations, in O(n^2 k): the factor is extended, not computed anew."""

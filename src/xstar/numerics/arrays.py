@@ -9,6 +9,7 @@ draws. Everything is float64, except where a docstring says why not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -23,13 +24,26 @@ HostArray: TypeAlias = npt.NDArray[Any]
 
 BLOCK_ELEMENTS = 1 << 22
 """How many float64 elements a temporary block may have (32 MiB) before work is cut into chunks."""
+SMALL_BYTES = 4096
+"""Positions and masks up to this size are kept on a device once they are there."""
+DEVICE_BLOCKS = 64
+"""On a GPU a block is so many times larger: there it is the number of launches that costs."""
 
 
 def namespace(*values: Any) -> Namespace:
     """The array-API namespace of the arrays among the values; NumPy where there are none."""
+    for value in values:
+        if type(value) is not np.ndarray:
+            break
+    else:
+        return np  # which has followed the standard since 2.1, without a wrapper around each call
     arrays = [value for value in values if array_api_compat.is_array_api_obj(value)]
-    if not arrays:
-        return array_api_compat.array_namespace(np.empty(0))
+    if all(isinstance(array, np.ndarray | np.generic) for array in arrays):
+        return np
+    if all(array_api_compat.is_torch_array(array) for array in arrays):
+        from xstar.numerics import torch_namespace
+
+        return torch_namespace
     return array_api_compat.array_namespace(*arrays)
 
 
@@ -40,11 +54,50 @@ def device(x: Array) -> Any:
 
 def move(values: HostArray, like: Array) -> Array:
     """Host values in the namespace and on the device of `like`; floats become float64."""
+    if isinstance(like, np.ndarray):
+        return np.asarray(values, dtype=np.float64) if values.dtype.kind == "f" else np.asarray(values)
+    if values.dtype.kind in "ib" and values.nbytes <= SMALL_BYTES and array_api_compat.is_torch_array(like):
+        return _constant(values.tobytes(), values.dtype.str, values.shape, like.device)
+    return _moved(values, like)
+
+
+def _moved(values: HostArray, like: Array) -> Array:
     xp = namespace(like)
     dtype = xp.float64 if values.dtype.kind == "f" else None
     if not values.flags.writeable:  # torch refuses to share memory that is read-only
         values = values.copy()
     return xp.asarray(values, dtype=dtype, device=device(like))
+
+
+@lru_cache(maxsize=512)
+def _constant(content: bytes, dtype: str, shape: tuple[int, ...], place: Any) -> Array:
+    """Positions and masks for torch: small ones are needed again and again, and a GPU waits for every copy.
+
+    They are shared, so nobody may write to them.
+    """
+    import torch
+
+    return torch.asarray(np.frombuffer(content, dtype=dtype).reshape(shape).copy(), device=place)
+
+
+def on(compute: str) -> Array:
+    """An empty float64 array of the library and on the device that "numpy", "torch", "torch:cuda:1" or "cupy" name.
+
+    ImportError without the library, ValueError or RuntimeError without the device.
+    """
+    library, _, where = compute.partition(":")
+    if library == "torch":
+        import torch
+
+        empty = torch.empty(0, dtype=torch.float64, device=where or "cpu")
+        return empty + 0.0  # a device that is not there complains when it is used
+    if library == "cupy" and not where:
+        import cupy
+
+        return cupy.empty(0)
+    if compute == "numpy":
+        return np.empty(0)
+    raise ValueError("it is neither numpy nor torch nor cupy")
 
 
 def zeros(shape: tuple[int, ...], like: Array, *, boolean: bool = False) -> Array:
@@ -70,9 +123,12 @@ def to_numpy(x: Array) -> HostArray:
 
 
 def top_k(x: Array, k: int) -> Array:
-    """Indices of the k largest entries along the last axis, largest first; ties to the lower index."""
-    xp = namespace(x)
-    return xp.argsort(x, axis=-1, descending=True, stable=True)[..., :k]
+    """Indices of the k largest entries along the last axis, largest first; torch has no order for ties."""
+    if array_api_compat.is_torch_array(x):
+        import torch
+
+        return torch.topk(x, k, dim=-1).indices
+    return namespace(x).argsort(-x, axis=-1, stable=True)[..., :k]
 
 
 def scatter_rows(target: Array, rows: HostArray, values: Array) -> Array:
@@ -88,9 +144,16 @@ def take_rows(x: Array, rows: HostArray) -> Array:
     return namespace(x).take(x, move(rows, x), axis=0)
 
 
-def chunks(total: int, elements_per_item: int) -> Iterator[slice]:
-    """Slices that cover range(total), each small enough for `BLOCK_ELEMENTS`; an empty one where total is 0."""
-    step = max(1, BLOCK_ELEMENTS // max(1, elements_per_item))
+def block_elements(like: Array) -> int:
+    """How many elements a temporary block beside `like` may have."""
+    on_host = isinstance(like, np.ndarray) or str(device(like)) == "cpu"
+    return BLOCK_ELEMENTS if on_host else DEVICE_BLOCKS * BLOCK_ELEMENTS
+
+
+def chunks(total: int, elements_per_item: int, like: Array | None = None) -> Iterator[slice]:
+    """Slices that cover range(total), each small enough for a block beside `like`; an empty one where total is 0."""
+    most = BLOCK_ELEMENTS if like is None else block_elements(like)
+    step = max(1, most // max(1, elements_per_item))
     for start in range(0, max(1, total), step):
         yield slice(start, min(start + step, total))
 
@@ -103,10 +166,10 @@ def in_chunks(
     Which blocks are used changes no value: each row is computed alone.
     """
     rows = x.shape[-2]
-    if rows * elements_per_row <= BLOCK_ELEMENTS:
+    if rows * elements_per_row <= block_elements(x):
         return function(x)
     xp = namespace(x)
-    parts = [function(x[..., block, :]) for block in chunks(rows, elements_per_row)]
+    parts = [function(x[..., block, :]) for block in chunks(rows, elements_per_row, x)]
     return tuple(xp.concat(list(part), axis=axis) for part, axis in zip(zip(*parts, strict=True), axes, strict=True))
 
 

@@ -7,9 +7,8 @@ evaluation per running start. Starts that have finished leave the batch.
 The step maximizes the quadratic model g.p - p.A p / 2 (A = minus the Hessian) approximately:
 
 1. Coordinates at a bound with the gradient pointing out are held.
-2. Newton on the others, with the eigenvalues of A replaced by their absolute values (so a saddle is left, not
-   approached), cut to the radius; coordinates that then run into the box are held there and the rest is
-   solved once more.
+2. Newton on the others, with A made positive definite where it is not (so a saddle is left, not approached), cut to
+   the radius; coordinates that then run into the box are held there and the rest is solved once more.
 3. The projected gradient step of optimal length, which guarantees progress where 2. does badly.
    The better of both, by the model, is taken.
 
@@ -36,6 +35,7 @@ from xstar.numerics.arrays import (
     take_rows,
     to_numpy,
 )
+from xstar.numerics.linalg import solve_positive
 
 
 class Evaluation(NamedTuple):
@@ -68,6 +68,8 @@ class Ascent(NamedTuple):
     """Shape (P, q): the last full step was shorter than the tolerance, or its gain below the rounding of the value."""
     iterations: Array
     """Shape (P, q)."""
+    curvature: Array
+    """Minus the Hessian, or what has been learned of it; shape (P, q, d, d)."""
 
 
 Cull: TypeAlias = Callable[[Array, Array], HostArray]
@@ -89,6 +91,8 @@ class _State(NamedTuple):
 
 SHORTEST_RADIUS = 1e-10
 """A trust region below this size means that rounding, not curvature, decides: the start is finished."""
+STRAGGLERS = 0.005
+"""Of thousands of starts, so few may be left unfinished: the others would wait for them."""
 REPACK_BELOW = 0.75
 """Finished rows are dropped from the batch when the rest would be smaller than this share of it."""
 
@@ -102,42 +106,48 @@ def ascend(
     radius: float = 0.2,
     tolerance: float = 1e-7,
     max_iterations: int = 100,
+    curvature: Array | None = None,
     cull: Cull | None = None,
     cull_after: int = 4,
 ) -> Ascent:
     """Climb from starts (P, q, d) to local maxima in the box [lower, upper], both (d,).
 
-    `radius` is the first and `tolerance` the last step size, in units of x. After `cull_after` iterations `cull`, if
+    `radius` is the first and `tolerance` the last step size, in units of x. `curvature` (P, q, d, d), if known from an
+    earlier climb, is where quasi-Newton begins. After `cull_after` iterations `cull`, if
     given, says which starts go on; the others stay where they are, not converged.
     """
     xp = namespace(starts)
     problems, width, d = starts.shape
     x = xp.clip(starts, lower, upper)
     here = objective(x, np.arange(problems))
-    state = _first_state(x, here, lower, upper, radius)
+    state = _first_state(x, here, lower, upper, radius, curvature)
     everything = state
-    rows = np.arange(problems * width)
+    rows, alive = np.arange(problems * width), problems
     for iteration in range(max_iterations):
         if cull is not None and iteration == cull_after:
             everything = _merge(everything, rows, state)
             worth = cull(xp.reshape(everything.x, starts.shape), xp.reshape(everything.value, (problems, width)))
             state = state._replace(running=state.running & move(worth.ravel()[rows], starts))
         running = to_numpy(state.running)
-        if not running.any():
+        if np.count_nonzero(running) <= STRAGGLERS * problems * width:
             break
-        packed = _packing(running, rows // width)
+        packed = _packing(running.reshape(alive, -1))
         if packed.size < REPACK_BELOW * rows.size:
             everything = _merge(everything, rows, state)
-            rows, state = rows[packed], _State(*(take_rows(field, packed) for field in state))
-        owners = rows // width
-        shape = (len(np.unique(owners)), -1)
+            rows, alive, state = (
+                rows[packed.ravel()],
+                len(packed),
+                _State(*(take_rows(f, packed.ravel()) for f in state)),
+            )
         trial_x, gain, full_step = _propose(state, lower, upper)
-        there = objective(xp.reshape(trial_x, (*shape, d)), owners.reshape(shape)[:, 0])
+        owners = rows.reshape(alive, -1)[:, 0] // width
+        there = objective(xp.reshape(trial_x, (alive, rows.size // alive, d)), owners)
         state = _advance(state, _flat(there), trial_x, gain, full_step, lower, upper, tolerance)
     everything = _merge(everything, rows, state)
     active = _held(everything.x, everything.gradient, lower, upper)
     return Ascent(*(xp.reshape(field, (problems, width, *field.shape[1:])) for field in (
-        everything.x, everything.value, everything.gradient, active, everything.converged, everything.iterations
+        everything.x, everything.value, everything.gradient, active, everything.converged, everything.iterations,
+        everything.curvature,
     )))  # fmt: skip
 
 
@@ -149,12 +159,14 @@ def _flat(e: Evaluation) -> Evaluation:
     return Evaluation(xp.reshape(e.value, (-1,)), xp.reshape(e.gradient, (-1, d)), hessian)
 
 
-def _first_state(x: Array, here: Evaluation, lower: Array, upper: Array, radius: float) -> _State:
+def _first_state(x: Array, here: Evaluation, lower: Array, upper: Array, radius: float, known: Array | None) -> _State:
     xp = namespace(x)
     d = x.shape[-1]
     x, here = xp.reshape(x, (-1, d)), _flat(here)
     n = x.shape[0]
-    if here.hessian is None:
+    if here.hessian is None and known is not None:
+        curvature = xp.reshape(known, (n, d, d))
+    elif here.hessian is None:
         # As if the unconstrained maximum were one radius away along the gradient.
         free = xp.where(_held(x, here.gradient, lower, upper), 0.0, here.gradient)
         steepness = xp.linalg.vector_norm(free, axis=-1) / radius
@@ -194,15 +206,14 @@ def _propose(state: _State, lower: Array, upper: Array) -> tuple[Array, Array, A
     g = xp.where(free, g, 0.0)
     diameter = xp.linalg.vector_norm(upper - lower)
 
-    values, vectors = _absolute_spectrum(_masked(a, free), xp.linalg.vector_norm(g, axis=-1, keepdims=True) / diameter)
-    unlimited = _times(vectors, _times(xp.linalg.matrix_transpose(vectors), g) / values)
+    least = xp.linalg.vector_norm(g, axis=-1) / diameter
+    unlimited = solve_positive(_masked(a, free), g, least)
     newton = xp.clip(x + unlimited * _shrinkage(unlimited, radius), lower, upper) - x
     hit = free & _on_face(x + newton, lower, upper)
     if bool(xp.any(hit)):
-        positive = xp.matmul(vectors * values[:, None, :], xp.linalg.matrix_transpose(vectors))
         stopped, rest = xp.where(hit, newton, 0.0), free & ~hit
-        remaining = xp.where(rest, g - _times(positive, stopped), 0.0)
-        second = stopped + xp.linalg.solve(_masked(positive, rest), remaining[..., None])[..., 0]
+        remaining = xp.where(rest, g - _times(a, stopped), 0.0)
+        second = stopped + solve_positive(_masked(a, rest), remaining, least)
         second = xp.clip(x + second * _shrinkage(second, radius), lower, upper) - x
         newton = _better(g, a, newton, second)
 
@@ -300,18 +311,6 @@ def _masked(a: Array, keep: Array) -> Array:
     return xp.where(keep[:, :, None] & keep[:, None, :], a, identity)
 
 
-def _absolute_spectrum(a: Array, least: Array) -> tuple[Array, Array]:
-    """Absolute eigenvalues and eigenvectors.
-
-    The eigenvalues are kept above `least`, so that no step is longer than the box, and above 1e-10 of the largest.
-    """
-    xp = namespace(a)
-    values, vectors = xp.linalg.eigh(a)
-    values = xp.abs(values)
-    floor = xp.maximum(1e-10 * xp.max(values, axis=-1, keepdims=True), least)
-    return xp.maximum(values, _positive(floor)), vectors
-
-
 def _times(a: Array, b: Array) -> Array:
     return namespace(a).matmul(a, b[..., None])[..., 0]
 
@@ -340,13 +339,12 @@ def _positive(x: Array) -> Array:
     return namespace(x).maximum(x, 1e-300)
 
 
-def _packing(running: HostArray, owners: HostArray) -> HostArray:
-    """Positions of the rows to keep: the same number for every problem that still runs, running rows first."""
-    table = running.reshape(len(np.unique(owners)), -1)
-    order = np.argsort(~table, axis=1, kind="stable")
-    alive = np.flatnonzero(table.any(axis=1))
-    keep = int(table.sum(axis=1).max())
-    return (alive[:, None] * table.shape[1] + order[alive, :keep]).ravel()
+def _packing(running: HostArray) -> HostArray:
+    """Positions of the rows to keep, from (problems, starts): as many for each problem that still runs, those first."""
+    left = np.count_nonzero(running, axis=1)
+    alive = np.flatnonzero(left)
+    order = np.argsort(~running[alive], axis=1, kind="stable")[:, : int(left.max())]
+    return np.asarray(alive[:, None] * running.shape[1] + order)
 
 
 def _merge(everything: _State, rows: HostArray, state: _State) -> _State:

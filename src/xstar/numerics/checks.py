@@ -12,6 +12,7 @@ import numpy as np
 
 from xstar.errors import DataError, SettingsError
 from xstar.numerics.arrays import Array, HostArray, device, namespace, to_numpy
+from xstar.numerics.streams import Streams
 
 
 def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: bool = False) -> Array:
@@ -98,7 +99,8 @@ def instance(value: Any, name: str, kind: type, example: str) -> None:
 
 def generator(rng: Any) -> None:
     """A NumPy random generator: seeds are the caller's."""
-    instance(rng, "rng", np.random.Generator, "numpy.random.default_rng(0)")
+    if not isinstance(rng, Streams):
+        instance(rng, "rng", np.random.Generator, "numpy.random.default_rng(0)")
 
 
 def _shown(value: Any) -> str:

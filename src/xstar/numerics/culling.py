@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xstar.numerics.arrays import Array, HostArray, to_numpy
+from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy, top_k
 from xstar.numerics.ascent import Cull
 
 
@@ -12,16 +12,30 @@ def best_distinct(count: int, closeness: float) -> Cull:
     """Go on with the best `count` climbs of each problem, counting those within `closeness` of a better one as one."""
 
     def cull(x: Array, value: Array) -> HostArray:
-        height = to_numpy(value)
-        order = np.argsort(-height, axis=1, kind="stable")
-        ranked = np.take_along_axis(to_numpy(x), order[..., None], axis=1)
-        repeats = np.zeros(height.shape, dtype=bool)
-        for k in range(1, height.shape[1]):
-            near = np.max(np.abs(ranked[:, :k] - ranked[:, k : k + 1]), axis=-1) < closeness
-            repeats[:, k] = near.any(axis=1)
-        kept = ~repeats & (np.cumsum(~repeats, axis=1) <= count)
-        mask: HostArray = np.empty(kept.shape, dtype=bool)
-        np.put_along_axis(mask, order, kept, axis=1)
+        best = to_numpy(best_hills(x, value, count, closeness))
+        mask = np.zeros(value.shape, dtype=bool)
+        np.put_along_axis(mask, best, True, axis=1)
         return mask
 
     return cull
+
+
+def best_hills(x: Array, value: Array, count: int, closeness: float) -> Array:
+    """Positions (P, count) of the best of the points (P, q, d) by values (P, q), one for each hill, highest first.
+
+    A point within `closeness` of a better one, in every coordinate, is on the same hill; if there are too few hills,
+    such points follow.
+    """
+    xp = namespace(x)
+    P, q, d = x.shape
+    order = top_k(xp.where(xp.isfinite(value), value, -xp.inf), q)
+    offset = move(np.arange(P)[:, None] * q, order)
+    ranked = xp.reshape(xp.take(xp.reshape(x, (P * q, d)), xp.reshape(order + offset, (-1,)), axis=0), (P, q, d))
+    near = xp.max(xp.abs(ranked[:, :, None, :] - ranked[:, None, :, :]), axis=-1) < closeness
+    earlier = move(np.tri(q, k=-1, dtype=bool), near)
+    repeated = xp.any(near & earlier, axis=-1)
+    # Repeated ones go behind the others, both in the order of their heights.
+    place = move(np.arange(q), order) + q * xp.astype(repeated, order.dtype)
+    first = xp.argsort(place, axis=-1)[:, :count]
+    picked = xp.take(xp.reshape(order, (-1,)), xp.reshape(first + offset, (-1,)), axis=0)
+    return xp.reshape(picked, (P, count))

@@ -66,12 +66,14 @@ def truncated_moments(a: Array) -> TruncatedMoments:
     """
     xp = namespace(a)
     mean = hazard(a)
+    tail = a < -_TAIL
+    if not bool(xp.any(tail)):
+        return TruncatedMoments(mean, mean + a, 1.0 - mean * (mean + a))
     depth = xp.clip(-a, min=_TAIL)
     second = xp.zeros_like(depth)
     for n in range(_TAIL_DEPTH, 1, -1):
         second = n / (depth + second)
     first = 1.0 / (depth + second)
-    tail = a < -_TAIL
     excess = xp.where(tail, first, mean + a)
     variance = xp.where(tail, first * (second - first), 1.0 - mean * (mean + a))
     return TruncatedMoments(mean, excess, variance)

@@ -1,7 +1,7 @@
 """Search on the unit cube and its legal points."""
 
 from xstar.search.box import BoxSearch, Maxima, Objective
-from xstar.search.candidates import draw_candidates, inside_cube
+from xstar.search.candidates import draw_candidates, draw_grouped, inside_cube
 from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
 from xstar.search.mixed import MixedSearch
 
@@ -16,5 +16,6 @@ __all__ = [
     "Objective",
     "cube",
     "draw_candidates",
+    "draw_grouped",
     "inside_cube",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from xstar.gp.observations import check_points
@@ -14,9 +16,18 @@ SPRAY_SCALES = (1e-1, 1e-2, 1e-3)
 
 
 def inside_cube(points: Array) -> HostArray:
-    """Which rows (n, d) lie in the cube: data from elsewhere may not, and are no incumbents then."""
+    """Which rows (..., n, d) lie in the cube: data from elsewhere may not, and are no incumbents then."""
     host = to_numpy(points)
     return np.asarray(np.all((host >= 0.0) & (host <= 1.0), axis=-1))
+
+
+class Candidates(NamedTuple):
+    """Points of a design for all functions, and more for each of R groups of them."""
+
+    design: Array
+    """Shape (N, d)."""
+    own: Array
+    """Shape (R, M, d)."""
 
 
 def draw_candidates(
@@ -28,14 +39,28 @@ def draw_candidates(
     namespace and on the device of `known`.
     """
     integer(count, "count", 1)
-    integer(num_spray, "num_spray", 0)
     known = check_points(known, "known", table=True)
-    d = known.shape[-1]
-    parts = [sobol(count, d, rng), to_numpy(known)]
-    if around is not None:
-        centers = to_numpy(check_points(around, "around", dimension=d, table=True))
-        parts.append(centers)
-        for scale in SPRAY_SCALES:
-            sprayed = centers[:, None, :] + scale * rng.standard_normal((len(centers), num_spray, d))
-            parts.append(sprayed.reshape(-1, d))
-    return move(np.clip(np.concatenate(parts), 0.0, 1.0), known)
+    design = sobol(count, int(known.shape[-1]), rng)
+    around = None if around is None else check_points(around, "around", dimension=int(known.shape[-1]), table=True)
+    together = np.concatenate([design, spray(to_numpy(known), around, rng, num_spray)])
+    return move(np.clip(together, 0.0, 1.0), known)
+
+
+def draw_grouped(count: int, known: Array, rng: np.random.Generator, *, around: Array) -> Candidates:
+    """The same for known points (R, n, d) and centers (R, k, d) of R groups: a common design, and what is their own."""
+    design = sobol(count, int(known.shape[-1]), rng)
+    own = spray(to_numpy(known), around, rng, num_spray=8)
+    return Candidates(move(design, known), move(np.clip(own, 0.0, 1.0), known))
+
+
+def spray(known: HostArray, around: Array | None, rng: np.random.Generator, num_spray: int) -> HostArray:
+    """The known points (..., n, d), the centers (..., k, d) and points about them, the same offsets for all groups."""
+    integer(num_spray, "num_spray", 0)
+    if around is None:
+        return known
+    centers, d = to_numpy(around), known.shape[-1]
+    parts = [known, centers]
+    for scale in SPRAY_SCALES:
+        offsets = scale * rng.standard_normal((centers.shape[-2], num_spray, d))
+        parts.append((centers[..., None, :] + offsets).reshape(*centers.shape[:-2], -1, d))
+    return np.concatenate(parts, axis=-2)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xstar.errors import SettingsError
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation, ascend
 from xstar.search.box import BoxSearch, Maxima, Objective, distinct, pick_basins
@@ -44,21 +45,28 @@ class MixedSearch:
     forbidden: frozenset[bytes] = frozenset()
     num_starts: int | None = None
 
-    def maximize(self, objective: Objective, candidates: Array) -> Maxima:
-        """The best legal point found for each function; its value is -inf where all that was tried is forbidden."""
+    def maximize(self, objective: Objective, candidates: Array, own: Array | None = None) -> Maxima:
+        """The best legal point found for each function; its value is -inf where all that was tried is forbidden.
+
+        `own` candidates (R, M, d) of groups of functions, as in `BoxSearch`, are for domains that are continuous,
+        unless all functions are one group.
+        """
+        if own is not None and own.shape[0] > 1 and not self.domain.continuous:
+            raise SettingsError("several problems at a time need a continuous domain.")
         if self.domain.continuous:
-            found = BoxSearch(self.num_starts).maximize(objective, candidates)
+            found = BoxSearch(self.num_starts).maximize(objective, candidates, own)
             if self.forbidden.isdisjoint(self.domain.keys(to_numpy(found.x))):
                 return found
         rng = np.random.default_rng(SEED)
         size = self.domain.size
         complete = size is not None and size <= COMPLETE
-        points = self.domain.everything() if complete else distinct(self.domain.snap(to_numpy(candidates)))
+        tried = to_numpy(candidates) if own is None else np.concatenate([to_numpy(candidates), to_numpy(own)[0]])
+        points = self.domain.everything() if complete else distinct(self.domain.snap(tried))
         values = objective.screen(points)
         walk = _Walk(objective, self.domain, self.forbidden, values, rng)
         screened = np.where(walk.banned(points), -np.inf, to_numpy(values))
         count = self.num_starts or min(4 + len(self.domain.blocks), 12)
-        picked = pick_basins(move(screened, values), move(points, values), count)
+        picked = to_numpy(pick_basins(move(screened, values), move(points, values), count))
         x, best = walk.climb(points[picked], walk.values(points[picked]))
         x, best = walk.step(*_best_third(x, best))
         for _ in range(0 if complete else ROUNDS - 1):
