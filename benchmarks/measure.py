@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("xstar", "numpy", "scipy", "scikit-learn", "optuna", "greenlet", "torch", "botorch")
+"""Whose versions results files have, where they are installed."""
 
 
 class Measured(NamedTuple):
@@ -57,8 +59,16 @@ def machine() -> dict[str, str]:
             line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")
         ]
         processor = names[0] if names else processor
-    packages = {name: metadata.version(name) for name in ("xstar", "numpy", "scipy", "scikit-learn")}
-    return {"python": platform.python_version(), "processor": processor, **packages}
+    versions = {name: _version(name) for name in PACKAGES}
+    installed = {name: version for name, version in versions.items() if version is not None}
+    return {"python": platform.python_version(), "processor": processor, **installed}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def save(name: str, rows: list[dict[str, Any]], **settings: Any) -> Path:

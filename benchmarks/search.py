@@ -53,6 +53,8 @@ class GradientOnly:
         """Value and gradient."""
         return self.paths.evaluate(x, problems)._replace(hessian=None)
 
+    evaluate_roughly = evaluate
+
 
 def compare(kernel: str, d: int, lengthscale: float, paths: int, runs: int) -> Callable[[], Any]:
     """All three methods on the same paths, from several posteriors with 20 data points each."""

@@ -1,0 +1,1 @@
+"""Studies of many optimizations at once."""
