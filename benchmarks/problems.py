@@ -40,10 +40,11 @@ def path_posterior(kernel: str, d: int, lengthscale: float, n: int, seed: int) -
 
 def plain_path(paths: Paths, p: int) -> Callable[[Any], tuple[float, Any]]:
     """Minus one path and its gradient as a plain NumPy function, without any of our layers: what SciPy is given."""
-    w, b = paths.features.frequencies[p], paths.features.phases[p]
-    theta = paths.features.scale[p] * paths.weights[p]
-    lengthscales = paths.hyper.lengthscales[p]
-    v = paths.hyper.variance[p] * paths.correction[p]
+    own = paths.take(np.array([p]))
+    w, b = own.features.frequencies[0], own.features.phases[0]
+    theta = own.features.scale[0] * own.weights[0, 0]
+    lengthscales = own.hyper.lengthscales[0]
+    v = own.hyper.variance[0] * own.correction[0, 0]
     X, kernel = paths.anchors, paths.kernel
 
     def negative(x: Any) -> tuple[float, Any]:

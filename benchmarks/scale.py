@@ -41,10 +41,9 @@ FEATURES, PATH_CANDIDATES, SCORE_CANDIDATES = 512, 1024, 512
 FEATURE_SETS, SCREENED, RIVALS, BEST, CENTERS, SPRAY = 10, 10, 13, 3, 6, 24
 """Settings of the library, as `docs/scale.md` names them. Rivals: three of the data and up to ten maximizers."""
 THINNED = 300
-FUNCTION = 20
-"""Operations that an exponential or a cosine counts for."""
-JET = 6
-"""Operations that an entry of cov(f(x), T f) counts for."""
+KERNEL, COSINE, JET, SMALL = 200, 30, 6, 400
+"""In operations of a matrix product: a value of a kernel, a float32 cosine, an entry of cov(f(x), T f); and what n is
+to be increased by so that a factorization, slow for small n, takes n^3 / 3. `rates` times all but JET."""
 STAGES = ("inference", "paths", "conditioning", "EP", "screening", "climbing", "other")
 NEVER_THIN = 10**9
 
@@ -210,22 +209,22 @@ def operations(row: dict[str, Any]) -> dict[str, float]:
     n = told if row["exact"] else min(told, THINNED)
     M = H * math.ceil(row["M"] / H)
     length, sites = 1 + 2 * d + d * (d - 1) // 2 + RIVALS, 1 + d + RIVALS
-    kernel = 2 * d + FUNCTION
+    kernel, factor = 2 * d + KERNEL, n**2 * (n + SMALL) / 3
     counts, sets = row["counts"], max(H, FEATURE_SETS)
     for_paths = PATH_CANDIDATES + n + BEST * (1 + SPRAY)
     for_scores = SCORE_CANDIDATES + told + CENTERS * (1 + SPRAY) + M
     sample = 2 * n * length + 2 * length * (length + sites) + JET * length
     few = H * math.ceil(SCREENED / H)
     return {
-        "inference": counts["likelihoods"] * (n**3 / 3 + n**2 * kernel / 2)
-        + counts["slopes"] * (n**3 + n**2 * kernel)
-        + H * (n**3 / 3 + n**2 * kernel)
+        "inference": counts["likelihoods"] * (factor + n**2 * kernel / 2)
+        + counts["slopes"] * (3 * factor + n**2 * (kernel / 2 + d))
+        + H * (factor + n**2 * kernel)
         + (0 if n == told else 3 * THINNED * told * d),
-        "paths": k * for_paths * (FEATURES + n) * (sets * kernel + 2 * M)
+        "paths": k * for_paths * (sets * (FEATURES * (2 * d + COSINE) + n * kernel) + 2 * M * (FEATURES + n))
         + k * M * n * (2 * FEATURES + 2 * n)
-        + counts["path_points"] * (FEATURES + n) * (d * (d + 1) + 4 * d + 2 * FUNCTION),
+        + counts["path_points"] * ((FEATURES + n) * (d * (d + 1) + 4 * d) + 2 * FEATURES * COSINE + n * KERNEL),
         "conditioning": k * M * (n * length * (JET + 2 * n + 2 * length) + 6 * length**3 + 4 * length**2 * sites),
-        "EP": counts["sweeps"] * (4 / 3 * sites**3 + 2 * FUNCTION * sites),
+        "EP": counts["sweeps"] * (4 / 3 * sites**3 + KERNEL * sites),
         "screening": k * for_scores * (H * (n**2 + n * kernel) + few * sample),
         "climbing": counts["score_points"] * H * (2 * n**2 + 2 * n * kernel) + 3 * counts["score_samples"] * sample,
     }
@@ -235,18 +234,48 @@ def predicted(row: dict[str, Any], base: dict[str, Any]) -> float:
     """Seconds: each stage's at the base, times the ratio of its operations; the rest for each point."""
     mine, its = operations(row), operations(base)
     seconds: dict[str, float] = base["stages"]
-    return sum(seconds[stage] * mine[stage] / its[stage] for stage in mine) + seconds["other"] * int(row["k"])
+    return sum((seconds[stage] * mine[stage] / its[stage] for stage in mine), seconds["other"] * int(row["k"]))
 
 
 def arrays_mb(row: dict[str, Any]) -> float:
-    """The arrays that grow with n: of the likelihood, or the factors with the conditioning or with a block."""
+    """The largest arrays that are there at once: of the likelihood, of the posterior, or of the conditioning."""
     d, H = int(row["d"]), int(row["H"])
     n = int(row["n"]) if row["exact"] else min(int(row["n"]), THINNED)
-    M, length = H * math.ceil(row["M"] / H), 1 + 2 * d + d * (d - 1) // 2 + RIVALS
-    likelihood = n**2 * (d / 2 + 5)
-    posterior = 3 * H * n**2
-    conditioning = H * n**2 + 4 * M * n * length + 8 * M * length**2
-    return 8 * max(likelihood, posterior, conditioning) / 2**20
+    M, length = H * math.ceil(int(row["M"]) / H), 1 + 2 * d + d * (d - 1) // 2 + RIVALS
+    likelihood = n * n * (2 * d + 2.5)
+    posterior = 4 * H * n * n
+    conditioning = H * n * n + 4 * M * n * length + 8 * M * length * length
+    return 8.0 * max(likelihood, posterior, conditioning) / (1 << 20)
+
+
+def rates() -> dict[str, float]:
+    """How many operations of a large matrix product take as long as others do: what the constants above stand for."""
+    from scipy.linalg import lapack
+
+    from xstar.gp import Matern52, SquaredExponential
+
+    def seconds(work: Callable[[], Any]) -> float:
+        times = []
+        for _ in range(7):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+        return min(times)
+
+    rng = np.random.default_rng(0)
+    square, row = rng.random((1000, 1000)), 5.0 * rng.random(1 << 15)
+    single = row.astype(np.float32)
+    one = seconds(lambda: square @ square) / 2e9
+    found = {
+        "product_gflops": 1e-9 / one,
+        "squared exponential": seconds(lambda: SquaredExponential().profile(row, 0)) / row.size / one,
+        "Matern-5/2": seconds(lambda: Matern52().profile(row, 0)) / row.size / one,
+        "float32 cosine": seconds(lambda: np.cos(single)) / row.size / one,
+    }
+    for n in (100, 1000):
+        matrix = np.asfortranarray(np.eye(n) + 0.5)
+        found[f"factorization, n = {n}"] = seconds(lambda m=matrix: lapack.dpotrf(m)) / (n**3 / 3) / one  # type: ignore[misc]
+    return found
 
 
 # Printing
@@ -339,7 +368,7 @@ def draw(rows: Sequence[dict[str, Any]]) -> str:
     sizes, formula = [row["n"] for row in mine], [arrays_mb(row) for row in mine]
     by_memory.plot(sizes, formula, "--", color="tab:red", alpha=0.6, label="largest arrays, by the formula")
     by_memory.axhline(2048.0, color="gray", linewidth=0.8)
-    by_memory.annotate("2 GB", (10, 2048.0), textcoords="offset points", xytext=(0, 3), color="gray")
+    by_memory.annotate("2 GB", (10, 2048.0), textcoords="offset points", xytext=(0, -12), color="gray")
     by_memory.set(ylabel="MB on top of the process", xlabel="values n")
     for level in (1.0, 10.0):
         by_n.axhline(level, color="gray", linewidth=0.8)
@@ -365,6 +394,11 @@ def draw(rows: Sequence[dict[str, Any]]) -> str:
     figure.savefig(path, dpi=100)
     plt.close(figure)
     return str(path.relative_to(RESULTS.parent.parent))
+
+
+def _rates_alone() -> dict[str, float]:
+    with spawned(1) as pool:
+        return pool.submit(rates).result()
 
 
 def measure_all(names: Sequence[str], options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -401,7 +435,11 @@ def main() -> None:
     if set(names) == set(SERIES):
         if not options.again:
             settings = {key: value for key, value in vars(options).items() if key != "again"}
-            print(f"wrote {save('scale', rows, **settings, limits=limits)}")
+            speeds = _rates_alone()
+            print(
+                "in operations of a matrix product: " + ", ".join(f"{key} {value:.1f}" for key, value in speeds.items())
+            )
+            print(f"wrote {save('scale', rows, **settings, limits=limits, rates=speeds)}")
         print(f"wrote {draw(rows)}")
 
 

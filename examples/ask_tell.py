@@ -21,7 +21,7 @@ def brew(minutes: float, temperature: float) -> float:
 def main(file: Path) -> None:
     """Fifteen cups of coffee."""
     space = xstar.Space(minutes=xstar.Real(1.0, 10.0), temperature=xstar.Real(70.0, 100.0))
-    opt = xstar.Optimizer(space, direction="maximize", noise=0.0, seed=0)
+    opt = xstar.Optimizer(space, direction="maximize", noise=0.0, seed=2)
     opt.tell({"minutes": 3.0, "temperature": 85.0}, brew(3.0, 85.0))  # a cup from last week
     while len(opt.trials) < 15:
         trial = opt.ask()

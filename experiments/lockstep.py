@@ -1,10 +1,10 @@
 """Many independent optimizations on the unit cube, advanced in lockstep.
 
 R functions, each with its own data, noise and random numbers, take every step together: arrays carry a leading axis R,
-so that a GPU has enough to do. Problem r draws its random numbers from a generator of its own; only the design of the
-search's candidates is common to all.
+so that a GPU has enough to do. Problem r draws its random numbers from a generator of its own; common to all are the
+design of the search's candidates and, where hyperparameters are sampled, the draws of that.
 
-    study = Study(values, dimension=2, noise=1e-3, inference=Fixed(hyper))
+    study = Study(values, noise=1e-3, inference=Fixed(hyper))
     record = run(study, PES(64), start, evaluations=50, seeds=range(1000), like=torch.empty(0, device="cuda"))
 
 Notation
@@ -34,7 +34,7 @@ SAMPLED_MAXIMA = 6
 MOST_ITERATIONS, TOLERANCE = 20, 1e-5
 """Of a climb: all problems wait for the slowest."""
 DESIGN = 0xDE5167
-"""The seed of what all problems share: with it, a problem takes the same course alone or among others."""
+"""The seed of what all problems share: where hyperparameters are known, a problem takes the same course alone."""
 
 
 @dataclass(frozen=True)

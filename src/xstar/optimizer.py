@@ -377,7 +377,7 @@ class Optimizer:
         Where to `compute` is not stored: it is a matter of the machine.
         """
         study = saving.read(path)
-        _place(compute)
+        _place(compute)  # what is wrong with it is no damage of the file
         try:
             optimizer = cls(
                 study.space, study.direction, study.method, study.seed,

@@ -57,7 +57,7 @@ class Acquisition(ABC):
         not weighed by the chance of success: `Weighed` does that.)
         """
         instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
-        generator(rng)
+        generator(rng, several=True)
         if pending is not None:
             pending = check_points(pending, "pending", like=post.data.X, dimension=post.dimension, table=True)
             pending = None if pending.shape[0] == 0 else pending

@@ -235,16 +235,16 @@ class PESScore(Score):
 
 
 SCREENED = 10
-"""Samples that candidates are ranked by; those that are climbed from see all."""
+"""Samples that candidates are ranked by, and that the first steps of a climb see; the rest of it sees all."""
 
 
 class _Information(NamedTuple):
     value: Array
-    """Shape (m,)."""
+    """Shape (R, m)."""
     by_total: Array
-    """Shape (H, S, m)."""
+    """Shape (R, H, S, m)."""
     by_variance: Array
-    """Shape (H, S, m)."""
+    """Shape (R, H, S, m)."""
 
 
 SURE = 1e-12

@@ -133,6 +133,14 @@ class Paths:
             xp.reshape(value, shape), xp.reshape(gradient, (*shape, d)), xp.reshape(hessian, (*shape, d, d))
         )
 
+    @cached_property
+    def rounding(self) -> Array:
+        """What rounding may do to values, shape (P,): the terms of the correction may be large, and cancel."""
+        xp = namespace(self.correction)
+        terms = self.hyper.variance[:, None] * xp.sum(xp.abs(self.correction), axis=-1)
+        spread = 1.0 + 0.25 * xp.sum(self.hyper.lengthscales**-2, axis=-1)[:, None]
+        return 1e-16 * xp.reshape(terms * spread, (self.num_problems,))
+
     def evaluate_roughly(self, x: Array, problems: HostArray) -> Evaluation:
         """The same with the cosines in float32: to tell which hills are worth climbing."""
         return self.single.evaluate(x, problems)
@@ -332,7 +340,7 @@ def draw_paths(
     instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
     integer(num_paths, "num_paths", 1)
     integer(num_features, "num_features", 1)
-    generator(rng)
+    generator(rng, several=True)
     if kind not in ("exact", "weights"):
         raise SettingsError(f'kind must be "exact" or "weights"; received {kind!r}.')
     if num_sets is not None and (integer(num_sets, "num_sets", 1) > num_paths or num_paths % num_sets):
@@ -352,7 +360,7 @@ def draw_paths(
     # The jitter of the factor acts as noise, so it is drawn as noise.
     jitter = xp.broadcast_to(post.jitter[..., None, :], (*sets, n))
     noise_variance = data.noise_variance(hyper.noise_variance) + xp.reshape(jitter, (F, n))
-    X = data.X if post.data.batch_shape else post.data.X
+    X = data.X if math.prod(post.data.batch_shape) > 1 else xp.reshape(post.data.X, (n, post.dimension))
     blocks = list(chunks(F, num_features * max(1, n), theta))
     # Without a correction, a path has no anchors.
     bare = Paths(post.kernel, hyper, features, theta, X[..., :0, :], theta[..., :0], batch)

@@ -1,9 +1,9 @@
 """Which namespace, which device, which dtype; and what the array API standard lacks.
 
-All numerical modules take arrays of any array-API namespace (NumPy, torch, CuPy, ...), ask this
-module for the namespace and stay inside the standard. It is the only module that knows a backend
-by name. Random numbers are drawn by a NumPy generator and moved, so every backend sees the same
-draws. Everything is float64, except where a docstring says why not.
+All numerical modules take arrays of any array-API namespace (NumPy, torch, CuPy, ...), ask this module for the
+namespace and stay inside the standard. With `torch_namespace`, which it hands out for torch, it is the only one that
+knows a backend by name. Random numbers are drawn by NumPy generators and moved, so every backend sees the same draws.
+Everything is float64, except where a docstring says why not.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def on(compute: str) -> Array:
         return cupy.empty(0)
     if compute == "numpy":
         return np.empty(0)
-    raise ValueError("it is neither numpy nor torch nor cupy")
+    raise ValueError("there is no such library or device")
 
 
 def zeros(shape: tuple[int, ...], like: Array, *, boolean: bool = False) -> Array:

@@ -87,12 +87,13 @@ class _State(NamedTuple):
     converged: Array
     running: Array
     iterations: Array
+    rounding: Array
 
 
 SHORTEST_RADIUS = 1e-10
 """A trust region below this size means that rounding, not curvature, decides: the start is finished."""
 STRAGGLERS = 0.005
-"""Of thousands of starts, so few may be left unfinished: the others would wait for them."""
+"""Of hundreds of starts, so small a share may be left unfinished: the others would wait for them."""
 REPACK_BELOW = 0.75
 """Finished rows are dropped from the batch when the rest would be smaller than this share of it."""
 
@@ -107,20 +108,24 @@ def ascend(
     tolerance: float = 1e-7,
     max_iterations: int = 100,
     curvature: Array | None = None,
+    rounding: Array | None = None,
     cull: Cull | None = None,
     cull_after: int = 4,
 ) -> Ascent:
     """Climb from starts (P, q, d) to local maxima in the box [lower, upper], both (d,).
 
     `radius` is the first and `tolerance` the last step size, in units of x. `curvature` (P, q, d, d), if known from an
-    earlier climb, is where quasi-Newton begins. After `cull_after` iterations `cull`, if
-    given, says which starts go on; the others stay where they are, not converged.
+    earlier climb, is where quasi-Newton begins. `rounding` (P,) is how much of a function's value may be rounding, if
+    that is more than what sums of numbers of its size have. After `cull_after` iterations `cull`, if given, says which
+    starts go on; the others stay where they are, not converged.
     """
     xp = namespace(starts)
     problems, width, d = starts.shape
     x = xp.clip(starts, lower, upper)
     here = objective(x, np.arange(problems))
     state = _first_state(x, here, lower, upper, radius, curvature)
+    if rounding is not None:
+        state = state._replace(rounding=xp.reshape(xp.broadcast_to(rounding[:, None], (problems, width)), (-1,)))
     everything = state
     rows, alive = np.arange(problems * width), problems
     for iteration in range(max_iterations):
@@ -179,6 +184,7 @@ def _first_state(x: Array, here: Evaluation, lower: Array, upper: Array, radius:
         converged=xp.zeros((n,), dtype=xp.bool, device=device(x)),
         running=_finite(here),
         iterations=xp.zeros((n,), dtype=xp.int64, device=device(x)),
+        rounding=xp.zeros((n,), dtype=x.dtype, device=device(x)),
     )  # fmt: skip
 
 
@@ -250,6 +256,7 @@ def _advance(
     actual = xp.where(finite, there.value - state.value, -math.inf)
     # Close to the maximum the gain drowns in the rounding of the value; there the gradient decides.
     rounding = 1e-13 * (xp.abs(state.value) + xp.abs(there.value))
+    rounding = xp.maximum(rounding, state.rounding)
     flat = xp.abs(actual) <= rounding
     calmer = _slope(trial_x, there.gradient, lower, upper) <= _slope(state.x, state.gradient, lower, upper)
     accepted = finite & ((actual > rounding) | (flat & calmer)) & state.running
@@ -282,6 +289,7 @@ def _advance(
         converged=state.converged | (state.running & settled),
         running=state.running & ~settled & ~stalled,
         iterations=iterations,
+        rounding=state.rounding,
     )
 
 

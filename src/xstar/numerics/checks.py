@@ -97,9 +97,9 @@ def instance(value: Any, name: str, kind: type, example: str) -> None:
         raise SettingsError(f"{name} must be a {kind.__name__}, for example {example}; received {_shown(value)}.")
 
 
-def generator(rng: Any) -> None:
-    """A NumPy random generator: seeds are the caller's."""
-    if not isinstance(rng, Streams):
+def generator(rng: Any, *, several: bool = False) -> None:
+    """A NumPy random generator: seeds are the caller's. With `several`, one for each problem is as good."""
+    if not (several and isinstance(rng, Streams)):
         instance(rng, "rng", np.random.Generator, "numpy.random.default_rng(0)")
 
 

@@ -12,9 +12,10 @@ def best_distinct(count: int, closeness: float) -> Cull:
     """Go on with the best `count` climbs of each problem, counting those within `closeness` of a better one as one."""
 
     def cull(x: Array, value: Array) -> HostArray:
-        best = to_numpy(best_hills(x, value, count, closeness))
-        mask = np.zeros(value.shape, dtype=bool)
-        np.put_along_axis(mask, best, True, axis=1)
+        order, repeated = (to_numpy(part) for part in _ranked(x, value, closeness))
+        kept = ~repeated & (np.cumsum(~repeated, axis=1) <= count)
+        mask: HostArray = np.empty(kept.shape, dtype=bool)
+        np.put_along_axis(mask, order, kept, axis=1)
         return mask
 
     return cull
@@ -27,15 +28,21 @@ def best_hills(x: Array, value: Array, count: int, closeness: float) -> Array:
     such points follow.
     """
     xp = namespace(x)
-    P, q, d = x.shape
-    order = top_k(xp.where(xp.isfinite(value), value, -xp.inf), q)
-    offset = move(np.arange(P)[:, None] * q, order)
-    ranked = xp.reshape(xp.take(xp.reshape(x, (P * q, d)), xp.reshape(order + offset, (-1,)), axis=0), (P, q, d))
-    near = xp.max(xp.abs(ranked[:, :, None, :] - ranked[:, None, :, :]), axis=-1) < closeness
-    earlier = move(np.tri(q, k=-1, dtype=bool), near)
-    repeated = xp.any(near & earlier, axis=-1)
+    P, q, _ = x.shape
+    order, repeated = _ranked(x, value, closeness)
     # Repeated ones go behind the others, both in the order of their heights.
     place = move(np.arange(q), order) + q * xp.astype(repeated, order.dtype)
     first = xp.argsort(place, axis=-1)[:, :count]
-    picked = xp.take(xp.reshape(order, (-1,)), xp.reshape(first + offset, (-1,)), axis=0)
-    return xp.reshape(picked, (P, count))
+    offset = move(np.arange(P)[:, None] * q, order)
+    return xp.reshape(xp.take(xp.reshape(order, (-1,)), xp.reshape(first + offset, (-1,)), axis=0), (P, count))
+
+
+def _ranked(x: Array, value: Array, closeness: float) -> tuple[Array, Array]:
+    """Positions (P, q) from the highest to the lowest, and which of them are close to a higher one."""
+    xp = namespace(x)
+    P, q, d = x.shape
+    order = top_k(xp.where(xp.isfinite(value), value, -xp.inf), q)
+    rows = xp.reshape(order + move(np.arange(P)[:, None] * q, order), (-1,))
+    ranked = xp.reshape(xp.take(xp.reshape(x, (P * q, d)), rows, axis=0), (P, q, d))
+    near = xp.max(xp.abs(ranked[:, :, None, :] - ranked[:, None, :, :]), axis=-1) < closeness
+    return order, xp.any(near & move(np.tri(q, k=-1, dtype=bool), near), axis=-1)

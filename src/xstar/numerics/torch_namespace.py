@@ -2,7 +2,7 @@
 
 array-api-compat turns every number beside an array into an array, which on a GPU is a copy that all work waits for;
 here numbers go to torch as they are. It assumes what holds in this package: floats are float64, or float32 on both
-sides. Everything that is not here is array-api-compat's.
+sides. Every function that is not here is array-api-compat's; of `linalg` there is what this package uses.
 """
 
 from __future__ import annotations

@@ -68,7 +68,10 @@ class Objective(Protocol):
         """Value, gradient and, if at hand, Hessian of the given functions (P',) at their own points (P', q, d)."""
 
     def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """The same, as cheaply as tells good hills from bad ones."""
+        """The same, as cheaply as tells good hills from bad ones.
+
+        (An attribute `rounding`, if there is one, says how much of each function's value may be rounding; shape (P,).)
+        """
 
 
 class Maxima(NamedTuple):
@@ -134,6 +137,7 @@ class BoxSearch:
         found = ascend(
             objective.evaluate, starts, lower, lower + 1.0,
             radius=0.1, tolerance=self.tolerance, max_iterations=self.max_iterations, curvature=curvature,
+            rounding=getattr(objective, "rounding", None),
         )  # fmt: skip
         value = xp.where(xp.isfinite(found.value), found.value, -xp.inf)
         top = xp.argmax(value, axis=1)[:, None]
