@@ -20,7 +20,7 @@ def test_the_best_hills_come_first_and_repeats_fill_up(backend):
 
 
 def test_climbs_end_where_only_rounding_is_left():
-    """Values with an error of 1e-9 and slopes with one of 3e-7: without knowing so, the last steps look like failures."""
+    """Values are off by 1e-9, slopes by 3e-7: without knowing so, the last steps look like failures."""
 
     def objective(x, problems):
         z = x[..., 0] - 0.3
