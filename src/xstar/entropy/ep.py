@@ -41,8 +41,6 @@ from xstar.numerics.normal import log_ndtr, truncated_moments
 
 NO_VARIANCE = 1e-12
 """An entry whose variance has fallen to this share of its prior one is as good as known: its site stays as it is."""
-
-
 SUREST = 1e12
 """No site is made more precise than this, in units of the prior variance."""
 ROUNDING = 1e-9
@@ -55,8 +53,6 @@ UNDAMPED = 24
 """After so many sweeps one by one, sites go only half of the way: far in the tails, they can chase each other."""
 REPACK_BELOW = 0.6
 """Settled problems are dropped from the batch when the rest would be smaller than this share of it."""
-
-
 FEW = 256
 """So many problems or less are finished in host memory."""
 

@@ -1,7 +1,8 @@
 """Global maximization on the unit cube, of many functions at once.
 
 Candidates are screened, each function's most promising basins are picked, and all are climbed together by
-`numerics.ascent`: projected Newton where the objective has a Hessian, projected quasi-Newton where it has not.
+`numerics.ascent`: projected Newton where the objective has a Hessian, projected quasi-Newton where it has not. A few
+rough steps tell the hills apart; the best of them are climbed to the end.
 
 A basin is a candidate that none of its nearest neighbours among the candidates exceeds. Plain "best k"
 would start most climbs on the slope of one hill; the neighbour graph depends on the candidates alone, so
