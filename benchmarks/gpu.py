@@ -3,7 +3,7 @@
     python -m benchmarks.gpu [--device cuda] [--functions 1000] [--evaluations 50] [--samples 64] [--processes 1 8]
 
 Functions on [0, 1]^2 drawn from a GP (squared exponential, l^2 = 0.1, unit amplitude), noise 1e-3, three points to
-start with; PES with known hyperparameters advances all of them together (`experiments.lockstep`). Printed:
+start with; PES with known hyperparameters advances all of them together (`xstar.lockstep`). Printed:
 
 1. seconds of the whole study and of each stage (the mean over processes), and the median immediate regret;
 2. for one step, each stage's time beside its floor: the operations and bytes of the array operations it consists of,
@@ -49,7 +49,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
 
 from benchmarks.measure import RESULTS, machine  # noqa: E402
-from experiments import lockstep  # noqa: E402
+from xstar import Method, lockstep  # noqa: E402
 from xstar.acquisition import PES, pes  # noqa: E402
 from xstar.acquisition.mean import MeanScore  # noqa: E402
 from xstar.gp import Fixed, Hyperparameters, Paths, Posterior, SliceSampling, SquaredExponential, draw_paths  # noqa: E402
@@ -111,7 +111,8 @@ def watched(stages: Stages) -> Iterator[None]:
         (pes, "draw_maximizers", "paths"),
         (pes, "condition", "EP"),
         (Streams, "_fill", "random numbers"),
-        (lockstep, "_posterior", "posterior"),
+        (lockstep, "_fit", "posterior"),
+        (lockstep, "_learn", "posterior"),
         (lockstep, "search", lambda score, *_: "recommendation" if isinstance(score, MeanScore) else "maximization"),
     ]
     before = [getattr(owner, name) for owner, name, _ in watch]
@@ -213,14 +214,17 @@ def study(
     """Optimize the functions with these numbers; the record, and the regrets (functions, evaluations + 1)."""
     paths, best = functions(numbers, like)
     count = len(numbers)
+    compute = "numpy" if isinstance(like, np.ndarray) else f"torch:{like.device}"
     task = lockstep.Study(
-        stages.wrap("function", lambda x: paths.value(x, np.arange(count))), NOISE, inference, SquaredExponential()
+        stages.wrap("function", lambda x: to_numpy(paths.value(move(x, like), np.arange(count)))),
+        NOISE,
+        Method(SquaredExponential(), inference, PES(samples)),
     )
     start = np.stack([np.random.default_rng([r, 9]).random((START, D)) for r in numbers])
     stages._mark()
     stages.seconds.clear()
     with watched(stages):
-        record = lockstep.run(task, PES(samples), start, evaluations, numbers, like=like, threads=threads, after=after)
+        record = lockstep.run(task, start, evaluations, numbers, compute=compute, threads=threads, after=after)
     stages._mark()
     return record, best[:, None] - record.value
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xstar.version import __version__
 
 if TYPE_CHECKING:
-    from xstar import acquisition, errors, gp, integrations, plots, report, search
+    from xstar import acquisition, errors, gp, integrations, lockstep, plots, report, search
     from xstar.errors import DegradedWarning, SpaceExhausted, XstarError
     from xstar.methods import Method
     from xstar.optimizer import Optimizer
@@ -34,6 +34,7 @@ __all__ = [
     "errors",
     "gp",
     "integrations",
+    "lockstep",
     "maximize",
     "minimize",
     "optimize",

@@ -24,8 +24,8 @@ from xstar.acquisition import PES
 from xstar.errors import DataError, DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
 from xstar.methods import Method, find_method
 from xstar.model import Evidence, Model, fit, gather
-from xstar.numerics.arrays import Array, HostArray, on, to_numpy
-from xstar.numerics.checks import integer
+from xstar.numerics.arrays import HostArray, to_numpy
+from xstar.numerics.checks import integer, place
 from xstar.numerics.threads import limited_threads
 from xstar.search import Domain
 from xstar.space import Categorical, Space
@@ -76,7 +76,7 @@ class Optimizer:
         free = len(self.space.free)
         self.num_initial = min(max(free + 1, 3), 10) if num_initial is None else integer(num_initial, "num_initial", 1)
         self.threads = None if threads is None else integer(threads, "threads", 1)
-        self._like = _place(compute)
+        self._like = place(compute)
         self.compute = compute
         self._trials: dict[int, Trial] = {}
         self._fitted: Model | None = None
@@ -377,7 +377,7 @@ class Optimizer:
         Where to `compute` is not stored: it is a matter of the machine.
         """
         study = saving.read(path)
-        _place(compute)  # what is wrong with it is no damage of the file
+        place(compute)  # what is wrong with it is no damage of the file
         try:
             optimizer = cls(
                 study.space, study.direction, study.method, study.seed,
@@ -434,18 +434,6 @@ class Optimizer:
 
     def _fit(self, evidence: Evidence) -> Model:
         return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise, self._like)
-
-
-def _place(compute: Any) -> Array:
-    """An array where the model is to be computed, for others to be put beside it."""
-    try:
-        return on(compute) if isinstance(compute, str) else on("")
-    except (ImportError, ValueError, RuntimeError, AssertionError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-        raise SettingsError(
-            f'compute must be "numpy", "torch:cuda" or another device of torch, or "cupy"; received {compute!r} '
-            f"({reason})."
-        ) from error
 
 
 def _copy(trial: Trial) -> Trial:

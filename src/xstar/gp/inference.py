@@ -29,7 +29,7 @@ from xstar.gp.log_posterior import Groups, LogPosterior
 from xstar.gp.observations import Observations
 from xstar.gp.priors import Prior
 from xstar.gp.scores import Scores, log_normal
-from xstar.numerics.arrays import Array, HostArray, namespace, to_numpy
+from xstar.numerics.arrays import Array, HostArray, namespace, take_rows, to_numpy
 from xstar.numerics.ascent import ascend
 from xstar.numerics.chains import effective_sample_size, split_r_hat
 from xstar.numerics.checks import generator, instance, integer, positive
@@ -70,7 +70,7 @@ class Mode(NamedTuple):
     evaluations: int
     """How many times the marginal likelihood was computed, for all problems together."""
 
-    def take(self, problems: slice) -> Mode:
+    def take(self, problems: slice | HostArray) -> Mode:
         """Those of some problems; the evaluations were spent on all."""
         theta, density, converged, scouts, likelihoods, evaluations = self
         part = theta[problems], density[problems], converged[problems], scouts, likelihoods[problems]
@@ -288,3 +288,36 @@ def infer_under_best(
     best = int(np.argmax(found.log_density.reshape(len(kernels), -1).sum(axis=1)))
     mode = found.take(slice(best * target.num_sets, (best + 1) * target.num_sets))
     return kernels[best], inference.infer(kernels[best], X, y, rng, noise_sd, groups, mode=mode)
+
+
+class Chosen(NamedTuple):
+    """Data sets for which a kernel was chosen."""
+
+    sets: HostArray
+    """Their numbers, increasing."""
+    kernel: Kernel
+    inferred: Inferred
+    """Leading axes: these data sets, then H."""
+
+
+def infer_each_under_best(
+    kernels: Sequence[Kernel], inference: Inference, X: Array, y: Array, rng: np.random.Generator
+) -> list[Chosen]:
+    """Hyperparameters of R data sets (R, n, d), (R, n), each under the kernel with its own most probable mode.
+
+    Where hyperparameters are known, under the first kernel.
+    """
+    R = int(X.shape[0])
+    search = inference.search
+    if len(kernels) == 1 or search is None:
+        return [Chosen(np.arange(R), kernels[0], inference.infer(kernels[0], X, y, rng))]
+    found = search.climb(LogPosterior(kernels, Observations.check(X, y, None), search.prior, None), rng)
+    best = np.argmax(found.log_density.reshape(len(kernels), R), axis=0)
+    chosen = []
+    for k, kernel in enumerate(kernels):
+        sets = np.flatnonzero(best == k)
+        if len(sets):
+            own = take_rows(X, sets), take_rows(y, sets)
+            inferred = inference.infer(kernel, *own, rng, mode=found.take(k * R + sets))
+            chosen.append(Chosen(sets, kernel, inferred))
+    return chosen

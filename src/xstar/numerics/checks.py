@@ -11,7 +11,7 @@ import array_api_compat
 import numpy as np
 
 from xstar.errors import DataError, SettingsError
-from xstar.numerics.arrays import Array, HostArray, device, namespace, to_numpy
+from xstar.numerics.arrays import Array, HostArray, device, namespace, on, to_numpy
 from xstar.numerics.streams import Streams
 
 
@@ -106,3 +106,15 @@ def generator(rng: Any, *, several: bool = False) -> None:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def place(compute: Any) -> Array:
+    """An array where the model is to be computed, for others to be put beside it."""
+    try:
+        return on(compute) if isinstance(compute, str) else on("")
+    except (ImportError, ValueError, RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+        raise SettingsError(
+            f'compute must be "numpy", "torch:cuda" or another device of torch, or "cupy"; received {compute!r} '
+            f"({reason})."
+        ) from error

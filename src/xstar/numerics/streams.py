@@ -32,6 +32,12 @@ class Streams:
     def __len__(self) -> int:
         return len(self.own)
 
+    def take(self, problems: HostArray) -> Streams:
+        """Those of some problems."""
+        if len(problems) == len(self.own):
+            return self
+        return Streams([self.own[r] for r in problems], self.common, self.threads)
+
     def standard_normal(self, shape: tuple[int, ...]) -> HostArray:
         """Normal draws."""
         return self._fill(shape, lambda rng, out: rng.standard_normal(out=out))
