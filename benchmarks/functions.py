@@ -1,6 +1,6 @@
 """Functions to optimize, with the places of their maxima: analytic ones, draws from a GP, and two mixed spaces.
 
-Every one is to be maximized, and takes a dictionary of parameters.
+Every one is to be maximized, and takes a dictionary of parameters. Branin is divided by 10 here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.problems.analytic import branin, branin_problem, cosines, hartmann, hartmann_problem
 from xstar import Categorical, Integer, Real, Space
 from xstar.gp import Hyperparameters, Posterior, SquaredExponential, draw_paths
 from xstar.search import BoxSearch, draw_candidates
@@ -31,67 +32,28 @@ class Problem:
     shown: tuple[int, ...]
 
 
-def branin(x: Any) -> float:
-    """Minus Branin's function over 10, on the unit square; three maxima."""
-    a, b = 15.0 * x[0] - 5.0, 15.0 * x[1]
-    bend = b - 5.1 / (4.0 * math.pi**2) * a * a + 5.0 / math.pi * a - 6.0
-    return -float(bend**2 + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(a) + 10.0) / 10.0
-
-
-BRANIN_MAXIMUM = -10.0 / (8.0 * math.pi) / 10.0
-
-
-def cosines(x: Any) -> float:
-    """The mixture of cosines of [HHG14], on the unit square."""
-    u = 1.6 * np.asarray(x) - 0.5
-    return float(1.0 - np.sum(u**2 - 0.3 * np.cos(3.0 * math.pi * u)))
-
-
-HARTMANN_A = np.array([
-    [10.0, 3.0, 17.0, 3.5, 1.7, 8.0],
-    [0.05, 10.0, 17.0, 0.1, 8.0, 14.0],
-    [3.0, 3.5, 1.7, 10.0, 17.0, 8.0],
-    [17.0, 8.0, 0.05, 10.0, 0.1, 14.0],
-])  # fmt: skip
-HARTMANN_P = np.array([
-    [0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886],
-    [0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991],
-    [0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650],
-    [0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381],
-])  # fmt: skip
-
-
-def hartmann(x: Any) -> float:
-    """Hartmann's function of six variables."""
-    return float(
-        np.array([1.0, 1.2, 3.0, 3.2]) @ np.exp(-np.sum(HARTMANN_A * (np.asarray(x) - HARTMANN_P) ** 2, axis=1))
-    )
-
-
-HARTMANN_MAXIMUM = 3.322368011391339
-
-
 def cube(dimension: int) -> Space:
     """[0, 1]^d."""
     return Space({f"x{k}": Real(0.0, 1.0) for k in range(dimension)})
 
 
-def _of_row(function: Callable[[Any], float]) -> Callable[[Mapping[str, Any]], float]:
-    return lambda params: float(function([params[name] for name in sorted(params)]))
+def _of_row(function: Callable[[Any], Any], scale: float = 1.0) -> Callable[[Mapping[str, Any]], float]:
+    """From a function of rows (m, d) to one of parameters."""
+    return lambda params: scale * float(function(np.array([[params[name] for name in sorted(params)]]))[0])
 
 
 GP_NOISE = 1e-3
 
 
 @cache
-def gp_sample(seed: int) -> tuple[Callable[[Any], float], float]:
+def gp_sample(seed: int) -> tuple[Callable[[Any], Any], float]:
     """A function drawn from a GP on the square (squared exponential, l^2 = 0.1), and its maximum."""
     rng = np.random.default_rng(seed)
     hyper = Hyperparameters(np.full(2, 0.1**0.5), 1.0, GP_NOISE)
     prior = Posterior(SquaredExponential(), hyper, np.zeros((0, 2)), np.zeros(0))
     path = draw_paths(prior, 1, rng, num_features=2000)
     best = BoxSearch(num_starts=64).maximize(path, draw_candidates(4096, np.zeros((0, 2)), rng))
-    return lambda x: float(path(np.array([x], dtype=np.float64))[0, 0]), float(best.value[0])
+    return lambda X: path(X)[0], float(best.value[0])
 
 
 TUNING_SPACE = Space(
@@ -134,11 +96,11 @@ def problem(name: str, seed: int) -> Problem:
     """The problem with a name; for "gp", the seed chooses the function."""
     noise = 1e-3**0.5
     if name == "branin":
-        return Problem(cube(2), _of_row(branin), BRANIN_MAXIMUM, noise, 40, (10, 20, 30, 40))
+        return Problem(cube(2), _of_row(branin, 0.1), 0.1 * branin_problem().maximum, noise, 40, (10, 20, 30, 40))
     if name == "cosines":
         return Problem(cube(2), _of_row(cosines), 1.6, noise, 40, (10, 20, 30, 40))
     if name == "hartmann":
-        return Problem(cube(6), _of_row(hartmann), HARTMANN_MAXIMUM, noise, 80, (20, 40, 60, 80))
+        return Problem(cube(6), _of_row(hartmann), hartmann_problem().maximum, noise, 80, (20, 40, 60, 80))
     if name == "gp":
         function, maximum = gp_sample(seed)
         return Problem(cube(2), _of_row(function), maximum, GP_NOISE, 40, (10, 20, 30, 40))

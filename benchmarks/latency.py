@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import xstar
-from benchmarks.functions import hartmann
 from benchmarks.measure import save, spawned
+from experiments.problems.analytic import hartmann
 
 REPEATS = 3
 WHO = ("Optimizer.ask", "XstarSampler", "reading only", "GPSampler")
@@ -34,7 +34,7 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Points (n, 6) and their noisy values (n,)."""
     rng = np.random.default_rng(n)
     X = rng.random((n, 6))
-    return X, np.array([float(hartmann(x)) for x in X]) + 0.03 * rng.standard_normal(n)
+    return X, hartmann(X) + 0.03 * rng.standard_normal(n)
 
 
 def _params(x: np.ndarray) -> dict[str, float]:
