@@ -5,13 +5,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; exit; }; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
-# The libraries that benchmarks.speed compares with, in an environment of their own.
+# The libraries that benchmarks.speed and the experiments compare with, in an environment of their own.
 PEERS ?= .venv-peers
 # One thread for each process: results and timings do not depend on the machine's cores.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types contracts check format docs benchmarks peers clean
+.PHONY: demo test lint types contracts check format docs benchmarks peers figures figure2 clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
@@ -39,8 +39,17 @@ benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.search
 
+# The paper's figures and the page about them, from the results that are kept in experiments/results.
+figures: $(VENV)/.experiments
+	$(BIN)/python -m experiments figures
+
+# Figure 2 anew, with few repeats, in a few minutes.
+figure2: $(VENV)/.experiments
+	$(BIN)/python -m experiments run figure2 --preset quick
+
 peers: $(PEERS)/.peers
 	@echo "now: $(PEERS)/bin/python -m benchmarks.speed"
+	@echo "or:  $(PEERS)/bin/python -m experiments run figure3 --methods pes botorch-logei optuna-gp"
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
@@ -56,6 +65,10 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	@touch $@
 
+$(VENV)/.experiments: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[experiments]'
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
@@ -68,5 +81,5 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 # which Optuna does not require, its GPSampler is up to twice as fast.
 $(PEERS)/.peers: pyproject.toml | $(PEERS)/bin/python
 	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0
-	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0 botorch==0.18.1 optuna==5.0.0 greenlet --editable .
+	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0 botorch==0.18.1 optuna==5.0.0 greenlet --editable '.[experiments]'
 	@touch $@

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.measure import save
-from tests.oracles.information_gain import Gain, information_gain, joint_draws, regular_grid
+from experiments.rejection import Gain, information_gain, joint_draws, regular_grid
 from xstar.acquisition import EI, ES, MES, PES, Acquisition
 from xstar.entropy import draw_maximizers
 from xstar.gp import Hyperparameters, Posterior, SquaredExponential, draw_paths

@@ -38,12 +38,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.measure import save, spawned
+from experiments.peers import as_tensors, climb, fit_model, predictive_entropy_search
 
 FEWEST = 10
 """With fewer values than this, ours and GPSampler fill the space without a model."""
 WARM_UP = {"n": 12, "d": 2, "repeat": 1_000_000}
 WAVES, LENGTHSCALE, NOISE = 64, 0.4, 0.03
-NUM_OPTIMA, NUM_RESTARTS, RAW_SAMPLES = 50, 10, 512
 STAGES = ("inference", "paths", "EP", "maximization", "screening", "other")
 PEERS = ".venv-peers/bin/python"
 
@@ -107,56 +107,21 @@ def botorch_logei(X: np.ndarray, values: np.ndarray, seed: int) -> Suggest:
     from botorch.acquisition import LogExpectedImprovement
 
     torch.manual_seed(seed)
-    x, y, bounds = _tensors(X, values)
-    return lambda: _optimize(LogExpectedImprovement(_fitted(x, y), best_f=y.max()), bounds)
+    x, y, bounds = as_tensors(X, values)
+    return lambda: climb(LogExpectedImprovement(fit_model(x, y), best_f=y.max()), bounds)
 
 
 def botorch_pes(X: np.ndarray, values: np.ndarray, seed: int) -> Suggest:
     """The same model and PES, climbed by finite differences: its gradients are not to be relied on."""
     import torch
-    from botorch.acquisition.predictive_entropy_search import qPredictiveEntropySearch
-    from botorch.acquisition.utils import get_optimal_samples
 
     torch.manual_seed(seed)
-    x, y, bounds = _tensors(X, values)
-
-    def suggest() -> Any:
-        model = _fitted(x, y)
-        optima, _ = get_optimal_samples(model, bounds, num_optima=NUM_OPTIMA)
-        return _optimize(qPredictiveEntropySearch(model, optima), bounds, with_grad=False)
-
-    return suggest
+    x, y, bounds = as_tensors(X, values)
+    return lambda: climb(predictive_entropy_search(fit_model(x, y), bounds), bounds, with_grad=False)
 
 
 def _params(x: np.ndarray) -> dict[str, float]:
     return {f"x{k}": float(value) for k, value in enumerate(x)}
-
-
-def _tensors(X: np.ndarray, values: np.ndarray) -> tuple[Any, Any, Any]:
-    import torch
-
-    bounds = torch.stack([torch.zeros(X.shape[1]), torch.ones(X.shape[1])]).double()
-    return torch.as_tensor(X), torch.as_tensor(values)[:, None], bounds
-
-
-def _fitted(x: Any, y: Any) -> Any:
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from botorch.models.transforms import Standardize
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
-    model = SingleTaskGP(x, y, outcome_transform=Standardize(m=1))
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    return model
-
-
-def _optimize(acquisition: Any, bounds: Any, **options: Any) -> Any:
-    from botorch.optim import optimize_acqf
-
-    point, _ = optimize_acqf(
-        acquisition, bounds, q=1, num_restarts=NUM_RESTARTS, raw_samples=RAW_SAMPLES, options=options
-    )
-    return point
 
 
 class Contender(NamedTuple):

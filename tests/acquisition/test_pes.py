@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracles.information_gain import information_gain, joint_draws
+from experiments.rejection import information_gain, joint_draws
 from xstar.acquisition import EI, PES
 from xstar.acquisition.pes import PESScore
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths

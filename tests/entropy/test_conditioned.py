@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.rejection import joint_draws
 from tests.oracles import differences
-from tests.oracles.information_gain import joint_draws
 from xstar.entropy import Functionals, condition, constrain, draw_maximizers
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential
 from xstar.gp.jets import jet_layout

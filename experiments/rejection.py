@@ -15,6 +15,8 @@ FEWEST, MOST = 60, 1500
 
 
 class Gain(NamedTuple):
+    """An estimate, and what it rests on."""
+
     grid: Any
     """Shape (G, d)."""
     gain: Any

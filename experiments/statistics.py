@@ -1,0 +1,102 @@
+"""Medians of regrets, their bootstrap bands, and comparisons of two methods.
+
+The median is what [HHG14] shows: regrets are spread over decades. Everything is in decimal logarithms of medians over
+repeats. A bootstrap draws repeats anew; where two methods are compared, it draws the same for both, because they share
+starts and noise (and, within the model, the function).
+
+Notation
+    n    repeats          e    recommendations of a run          B    bootstrap draws
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.problems import Rows
+from experiments.store import Curves
+
+DRAWS, SEED = 400, 0xB007
+LEAST = 1e-12
+"""Regrets below this are rounding."""
+LEVEL = 0.95
+"""Of intervals."""
+
+
+class Band(NamedTuple):
+    """A median curve in decimal logarithms, and one standard deviation of its bootstrap draws."""
+
+    middle: Rows
+    sd: Rows
+
+
+class Interval(NamedTuple):
+    """A number, and where it may lie."""
+
+    middle: float
+    low: float
+    high: float
+
+    @property
+    def sign(self) -> int:
+        """-1 or 1 if the interval lies on one side of zero, otherwise 0."""
+        return int(self.low > 0.0) - int(self.high < 0.0)
+
+
+class Comparison(NamedTuple):
+    """log10 of the median regret of one method minus that of another: below zero, the first is better."""
+
+    repeats: int
+    last: Interval
+    """After the last evaluation."""
+    run: Interval
+    """The mean over all evaluations after the start."""
+
+    @property
+    def verdict(self) -> str:
+        """In a word, for the first method."""
+        signs = {self.last.sign, self.run.sign}
+        if signs == {-1, 1}:
+            return "better in the end, worse before" if self.last.sign < 0 else "better at first, worse in the end"
+        return {-1: "better", 0: "no different", 1: "worse"}[min(signs) if min(signs) < 0 else max(signs)]
+
+
+def band(curves: Curves) -> Band:
+    """The median of a method's curves."""
+    drawn = _medians(curves.regret)
+    return Band(_log(np.median(curves.regret, axis=0)), np.std(drawn, axis=0))
+
+
+def compare(first: Curves, second: Curves) -> Comparison:
+    """Two methods on the repeats that both have made."""
+    shared = sorted(set(first.repeats) & set(second.repeats))
+    if not shared:
+        raise ValueError("the two methods have no repeats in common.")
+    length = min(first.regret.shape[1], second.regret.shape[1])
+    mine, other = (
+        curves.regret[[curves.repeats.index(repeat) for repeat in shared], :length] for curves in (first, second)
+    )
+    gap = _log(np.median(mine, axis=0)) - _log(np.median(other, axis=0))
+    drawn = _medians(mine) - _medians(other)
+    return Comparison(
+        len(shared),
+        _interval(float(gap[-1]), drawn[:, -1]),
+        _interval(float(gap[1:].mean()), drawn[:, 1:].mean(axis=1)),
+    )
+
+
+def _interval(middle: float, drawn: Rows) -> Interval:
+    low, high = np.quantile(drawn, [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0])
+    return Interval(middle, float(low), float(high))
+
+
+def _medians(regret: Rows) -> Rows:
+    """log10 of the medians of draws of repeats, (B, e); the same draws for any method with as many."""
+    n = len(regret)
+    picks = np.random.default_rng([SEED, n]).integers(n, size=(DRAWS, n))
+    return _log(np.stack([np.median(regret[pick], axis=0) for pick in picks]))
+
+
+def _log(regret: Rows) -> Rows:
+    return np.asarray(np.log10(np.maximum(regret, LEAST)))
