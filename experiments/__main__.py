@@ -1,11 +1,14 @@
 """Run the experiments and draw their figures.
 
-python -m experiments run figure2 --preset quick          runs what is missing, then draws
-python -m experiments run all --repeats 50 --jobs 2
-python -m experiments run figure3 --lockstep torch:cuda   all repeats together on a GPU, where the method can
-python -m experiments collect                             results files from the runs on disk
-python -m experiments figures                             figures and page from the results files
-python -m experiments status                              what there is
+    python -m experiments run figure2 --preset quick          runs what is missing, then draws
+    python -m experiments run all --repeats 50 --jobs 2
+    python -m experiments run figure3 --lockstep torch:cuda   all repeats together on a GPU, where the method can
+    python -m experiments collect                             results files from the runs on disk
+    python -m experiments figures                             figures and page from the results files
+    python -m experiments table                               the comparison with other libraries, from the same
+    python -m experiments status                              what there is
+
+What is on disk is not run again: a command that was stopped goes on when it is given again.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 import xstar
-from experiments import page, store, surfaces
+from experiments import page, store, surfaces, table
 from experiments.course import START
 from experiments.methods import CONTENDERS, PEERS
 from experiments.problems import TITLES, find_problem
@@ -59,6 +62,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     figures = commands.add_parser("figures", help="draw figures and write the page from results files")
     figures.add_argument("--results", type=Path, default=RESULTS)
     figures.add_argument("--to", type=Path, default=DRAWN)
+    peers = commands.add_parser("table", help="print the comparison with other libraries, in Markdown")
+    peers.add_argument("--results", type=Path, default=RESULTS)
     status = commands.add_parser("status", help="count the runs on disk")
     _add_selection(status)
     options = parser.parse_args(arguments)
@@ -99,14 +104,15 @@ class Progress:
     """A bar over the cost of all runs, so that the time left does not depend on which come first."""
 
     def __init__(self, tasks: Sequence[store.Task]) -> None:
-        self.count, self.done = len(tasks), 0
+        self.count, self.done = len(tasks), 0.0
         shape = "{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left{postfix}"
         self.bar = tqdm(total=sum(map(_cost, tasks)), bar_format=shape, desc="runs", file=sys.stderr)
 
-    def __call__(self, task: store.Task) -> None:
-        self.done += 1
-        self.bar.set_postfix_str(f"{self.done} of {self.count} runs", refresh=False)
-        self.bar.update(_cost(task))
+    def __call__(self, tasks: Sequence[store.Task], share: float) -> None:
+        """A share more of these tasks has been done."""
+        self.done += share * len(tasks)
+        self.bar.set_postfix_str(f"{self.done:.0f} of {self.count} runs", refresh=False)
+        self.bar.update(share * sum(map(_cost, tasks)))
 
 
 @cache
@@ -182,6 +188,8 @@ def _do(options: argparse.Namespace) -> None:
             print(f"written: {path}")
     elif options.command == "figures":
         _draw(options.results, options.to)
+    elif options.command == "table":
+        print("\n".join(table.lines(store.read_results(options.results, PROBLEMS))))
     else:
         tasks = selected(options)
         for problem in dict.fromkeys(task.problem for task in tasks):

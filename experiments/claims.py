@@ -110,7 +110,8 @@ def _sentence(claim: Claim, problem: str, pair: Comparison, results: Results) ->
     return (
         f"{PROBLEMS[problem]}: {METHODS[claim.better]} is {pair.verdict}; median regret {medians[0]:.1e} against "
         f"{medians[1]:.1e} after {evaluations} evaluations. log10 of the ratio on {pair.repeats} shared repeats: "
-        f"{words(pair.last)} then, {words(pair.run)} on average over the run."
+        f"{words(pair.last)} then, {words(pair.run)} on average over the run; {METHODS[claim.better]} has the smaller "
+        f"median after {pair.ahead} of {pair.evaluations} evaluations."
     )
 
 

@@ -49,7 +49,8 @@ def draw_within_model(curves: dict[str, Curves]) -> Figure:
     picture = axes[0].contourf(axis, axis, values, levels=24, cmap="viridis")
     figure.colorbar(picture, ax=axes[0], fraction=0.046, pad=0.03)
     axes[0].plot(*problem.maximizer, marker="*", color="red", markersize=12, clip_on=False)
-    axes[0].set(title="a function of the model and its maximum", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
+    axes[0].set_title("a function of the model and its maximum", fontsize=9)
+    axes[0].set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
     _regrets(axes[1], "within-model", curves)
     axes[1].legend(fontsize=7)
     return _finished(figure)
@@ -83,6 +84,7 @@ def _regrets(axis: Axes, problem: str, curves: dict[str, Curves]) -> None:
     counts = sorted({len(method.repeats) for name, method in curves.items() if name in FIGURED})
     shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     axis.set_title(f"{TITLES[problem]}, {shown} repeats", fontsize=9)
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.set_xlabel("evaluations", fontsize=8)
     axis.set_ylabel("log10 median immediate regret", fontsize=8)
     axis.tick_params(labelsize=8)

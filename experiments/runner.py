@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,8 @@ AT_ONCE = 1024
 
 NEEDED = "{} is not installed; pip install 'xstar[clusters]' has it."
 
-Report = Callable[[Task], None]
+Report = Callable[[Sequence[Task], float], None]
+"""Is told of tasks of which one more share has been done."""
 
 
 def missing(tasks: Iterable[Task], folder: Path) -> list[Task]:
@@ -48,7 +50,7 @@ def run_separately(
             for task, course, known in Parallel(return_as=returned)(calls):
                 save_run(folder, task, course, ALONE, known)
                 if report is not None:
-                    report(task)
+                    report([task], 1.0)
 
 
 def make_run(task: Task) -> tuple[Task, Course, dict[str, str]]:
@@ -93,10 +95,14 @@ def run_in_lockstep(
         alike = [task for task in tasks if (task.problem, task.method, task.evaluations) == kind]
         for first in range(0, len(alike), AT_ONCE):
             some = alike[first : first + AT_ONCE]
-            for task, course in zip(some, take_courses(some, compute, threads), strict=True):
+            share = 1.0 / max(1, some[0].evaluations - START)
+            after = None if report is None else partial(_tell, report, some, share)
+            for task, course in zip(some, take_courses(some, compute, threads, after), strict=True):
                 save_run(folder, task, course, f"in lockstep, {compute}", versions())
-                if report is not None:
-                    report(task)
+
+
+def _tell(report: Report, tasks: Sequence[Task], share: float, _: int) -> None:
+    report(tasks, share)
 
 
 def goes_in_lockstep(task: Task) -> bool:
@@ -104,8 +110,10 @@ def goes_in_lockstep(task: Task) -> bool:
     return task.method in CONTENDERS and not CONTENDERS[task.method].alone
 
 
-def take_courses(tasks: Sequence[Task], compute: str, threads: int = 1) -> list[Course]:
-    """Courses of the same problem and method, taken together."""
+def take_courses(
+    tasks: Sequence[Task], compute: str, threads: int = 1, after: Callable[[int], None] | None = None
+) -> list[Course]:
+    """Courses of the same problem and method, taken together; `after` is called after every step."""
     problem, method, _, evaluations = tasks[0]
     functions = [find_problem(problem, task.repeat) for task in tasks]
     repeats = [task.repeat for task in tasks]
@@ -118,6 +126,7 @@ def take_courses(tasks: Sequence[Task], compute: str, threads: int = 1) -> list[
         compute=compute,
         draws=np.stack([noise_of(evaluations, repeat) for repeat in repeats]),
         threads=threads,
+        after=after,
     )
     courses = []
     for function, X, y, recommended in zip(functions, record.X, record.y, record.recommended, strict=True):

@@ -52,6 +52,10 @@ class Comparison(NamedTuple):
     """After the last evaluation."""
     run: Interval
     """The mean over all evaluations after the start."""
+    ahead: int
+    """After how many of the evaluations the first one's median is the smaller."""
+    evaluations: int
+    """How many were made after the start."""
 
     @property
     def verdict(self) -> str:
@@ -83,6 +87,8 @@ def compare(first: Curves, second: Curves) -> Comparison:
         len(shared),
         _interval(float(gap[-1]), drawn[:, -1]),
         _interval(float(gap[1:].mean()), drawn[:, 1:].mean(axis=1)),
+        int(np.sum(gap[1:] < 0.0)),
+        length - 1,
     )
 
 

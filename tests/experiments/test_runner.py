@@ -48,7 +48,7 @@ def same(run, course):
 class TestSeparately:
     def test_a_file_for_each(self, tmp_path):
         told = []
-        run_separately(TASKS, tmp_path, jobs=1, report=told.append)
+        run_separately(TASKS, tmp_path, jobs=1, report=lambda tasks, share: told.extend(tasks * (share == 1.0)))
         assert files(tmp_path) == [f"runs/cosines/random/{repeat:04d}.json" for repeat in range(3)]
         assert sorted(told) == TASKS
         for task in TASKS:
@@ -112,8 +112,8 @@ class TestResuming:
         assert files(tmp_path) == ["runs/cosines/random/0000.json"]
 
     def test_interrupted(self, tmp_path):
-        def stop_at_the_second(task):
-            if task.repeat == 1:
+        def stop_at_the_second(tasks, share):
+            if tasks[0].repeat == 1:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -182,9 +182,13 @@ class TestWriting:
 class TestLockstep:
     def test_same_start_and_noise(self, tmp_path):
         tasks = [Task("cosines", method, repeat, START + 3) for repeat in (0, 2) for method in ("ei", "random")]
-        told = []
-        run_in_lockstep(tasks, tmp_path, "numpy", report=told.append)
-        assert sorted(told) == sorted(tasks)
+        told = dict.fromkeys(tasks, 0.0)
+
+        def report(some, share):
+            told.update({task: told[task] + share for task in some})
+
+        run_in_lockstep(tasks, tmp_path, "numpy", report=report)
+        assert list(told.values()) == pytest.approx([1.0] * len(tasks)), "a third after each of three steps"
         assert missing(tasks, tmp_path) == []
         problem = find_problem("cosines")
         for task in tasks:
@@ -404,7 +408,7 @@ class TestCommand:
         tasks = [Task("within-model", "ei", repeat, 50) for repeat in range(100)]
         progress = command.Progress(tasks)
         for task in tasks:
-            progress(task)
+            progress([task], 1.0)
         progress.bar.close()
         assert "100 of 100 runs" in capsys.readouterr().err
         assert len(made) < 10

@@ -1,0 +1,50 @@
+"""The table of docs/benchmarks.md: median regrets of xstar and of other libraries on the same repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from experiments.claims import OURS
+from experiments.course import START
+from experiments.methods import PEERS
+from experiments.methods import TITLES as METHODS
+from experiments.problems import TITLES as PROBLEMS
+from experiments.statistics import compare
+from experiments.store import Curves, Results
+
+
+def lines(results: Results) -> Iterator[str]:
+    """In Markdown. A cell has the library's median, ours on the same repeats, and the verdict for ours."""
+    present = [peer for peer in PEERS if any(peer in methods for methods in results.values())]
+    yield "| problem, evaluations | " + " | ".join(METHODS[peer] for peer in present) + " |"
+    yield "| --- |" + " --- |" * len(present)
+    for problem, methods in results.items():
+        if OURS in methods and any(peer in methods for peer in present):
+            cells = [_cell(methods, peer) for peer in present]
+            last = START - 1 + methods[OURS].regret.shape[1]
+            yield f"| {PROBLEMS[problem]}, {last} | " + " | ".join(cells) + " |"
+    yield ""
+    yield "CPU seconds of a suggestion, medians over all runs made one at a time:"
+    yield ""
+    timed = [OURS, *present]
+    yield "| problem | " + " | ".join(METHODS[name] for name in timed) + " |"
+    yield "| --- |" + " --- |" * len(timed)
+    for problem, methods in results.items():
+        if any(peer in methods for peer in present):
+            seconds = [methods[name].cpu_seconds if name in methods else None for name in timed]
+            yield f"| {PROBLEMS[problem]} | " + " | ".join("" if s is None else f"{s:.2g}" for s in seconds) + " |"
+
+
+def _cell(methods: dict[str, Curves], peer: str) -> str:
+    if peer not in methods:
+        return ""
+    ours, theirs = methods[OURS], methods[peer]
+    length = min(ours.regret.shape[1], theirs.regret.shape[1])
+    shared = [k for k, repeat in enumerate(ours.repeats) if repeat in set(theirs.repeats)]
+    mine = float(np.median(ours.regret[shared, length - 1]))
+    pair = compare(ours, theirs)
+    after = "" if length == ours.regret.shape[1] else f" after {START - 1 + length}"
+    other = float(np.median(theirs.regret[:, length - 1]))
+    return f"{other:.1e}; ours {mine:.1e}, {pair.verdict} ({pair.repeats} repeats{after})"
