@@ -33,6 +33,7 @@ HERE = Path(__file__).parent
 FOLDER = Path("output") / "experiments"
 RESULTS = HERE / "results"
 DRAWN = HERE.parent / "docs" / "experiments"
+SURFACES = "figure1.json"
 DATA_SETS, QUICK_DATA_SETS = 20, 3
 """Of figure 1."""
 SLOWER = {2: 1.0, 3: 1.2, 6: 2.5, 8: 4.0}
@@ -151,7 +152,7 @@ def _make_runs(tasks: list[store.Task], options: argparse.Namespace) -> None:
 
 def _measure_surfaces(options: argparse.Namespace) -> None:
     """Figure 1, unless it is on disk."""
-    path = options.folder / "results" / "figure1.json"
+    path = options.folder / "results" / SURFACES
     quick = options.preset == "quick"
     count = options.repeats or (QUICK_DATA_SETS if quick else DATA_SETS)
     draws = surfaces.DRAWS // 3 if quick else surfaces.DRAWS
@@ -184,7 +185,12 @@ def _do(options: argparse.Namespace) -> None:
     if options.command == "run":
         run(options)
     elif options.command == "collect":
-        for path in store.write_results(options.results, store.collect(options.folder, selected(options))):
+        written = store.write_results(options.results, store.collect(options.folder, selected(options)))
+        surfaces_there, surfaces_here = (folder / SURFACES for folder in (options.folder / "results", options.results))
+        if surfaces_there.exists():
+            surfaces.save(surfaces_here, surfaces.load(surfaces_there))
+            written.append(surfaces_here)
+        for path in written:
             print(f"written: {path}")
     elif options.command == "figures":
         _draw(options.results, options.to)

@@ -84,7 +84,7 @@ def _regrets(axis: Axes, problem: str, curves: dict[str, Curves]) -> None:
     counts = sorted({len(method.repeats) for name, method in curves.items() if name in FIGURED})
     shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     axis.set_title(f"{TITLES[problem]}, {shown} repeats", fontsize=9)
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.locator_params(axis="x", integer=True)
     axis.set_xlabel("evaluations", fontsize=8)
     axis.set_ylabel("log10 median immediate regret", fontsize=8)
     axis.tick_params(labelsize=8)

@@ -42,9 +42,11 @@ def _cell(methods: dict[str, Curves], peer: str) -> str:
         return ""
     ours, theirs = methods[OURS], methods[peer]
     length = min(ours.regret.shape[1], theirs.regret.shape[1])
-    shared = [k for k, repeat in enumerate(ours.repeats) if repeat in set(theirs.repeats)]
-    mine = float(np.median(ours.regret[shared, length - 1]))
+    shared = set(ours.repeats) & set(theirs.repeats)
+    mine, other = (
+        float(np.median([row[length - 1] for repeat, row in zip(*curves[:2], strict=True) if repeat in shared]))
+        for curves in (ours, theirs)
+    )
     pair = compare(ours, theirs)
     after = "" if length == ours.regret.shape[1] else f" after {START - 1 + length}"
-    other = float(np.median(theirs.regret[:, length - 1]))
     return f"{other:.1e}; ours {mine:.1e}, {pair.verdict} ({pair.repeats} repeats{after})"
