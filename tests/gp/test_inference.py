@@ -333,3 +333,16 @@ def test_bad_data_are_named(rng):
         SliceSampling().infer(Matern52(), [[0.5]], [1.0], 3)
     with pytest.raises(SettingsError, match="Fixed has 2 lengthscales, but the data have 1 coordinates"):
         ALL[0].infer(Matern52(), [[0.5]], [1.0], rng)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_function_that_varies_quickly_is_not_taken_for_noise(seed):
+    """Two explanations 15 nats apart: the better one is narrow, and few draws from the prior come near it."""
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.random((40, 2)), np.clip(0.3 + 0.1 * rng.standard_normal((4, 2)), 0.0, 1.0)])
+    u = 1.6 * X - 0.5
+    values = -np.sum(u**2 - 0.3 * np.cos(3.0 * np.pi * u), axis=1) + 0.03 * rng.standard_normal(44)
+    y = (values - values.mean()) / values.std()
+    thorough = MAP(num_starts=24, num_scouts=2048).infer(SquaredExponential(), X, y, np.random.default_rng(99))
+    found = MAP().infer(SquaredExponential(), X, y, np.random.default_rng(seed))
+    assert float(found.log_density[0]) > float(thorough.log_density[0]) - 0.1

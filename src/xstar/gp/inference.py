@@ -130,14 +130,16 @@ class Fixed(Inference):
 class MAP(Inference):
     """The mode of the posterior of the log hyperparameters, the best of several bounded searches; H = 1.
 
-    They start from the `num_starts` most probable of the middle of the prior and `num_scouts` draws from it, and end
-    with a step of size `tolerance` in the log hyperparameters.
+    Data can mostly be explained in two ways, by much noise or by a function that varies, and the better explanation may
+    be the narrower one. So the middle of the prior and `num_scouts` draws from it are divided into `num_starts` ranges
+    of the noise, and a search starts from the most probable of each. It ends with a step of size `tolerance` in the
+    log hyperparameters; after some iterations, only the best few go on.
     """
 
     prior: Prior = field(default_factory=Prior)
-    num_starts: int = 2
+    num_starts: int = 6
     max_iterations: int = 60
-    num_scouts: int = 64
+    num_scouts: int = 128
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -166,17 +168,30 @@ class MAP(Inference):
         scouts = self.prior.draw_scores(max(self.num_scouts, self.num_starts - 1), d, rng)
         points = np.concatenate([self.prior.median(d)[None], self.prior.from_normal(scouts)])
         likelihoods = target.log_likelihood_of_all(points)
-        order = np.argsort(-(likelihoods + self.prior.log_density_and_gradient(points)[0]), axis=1, kind="stable")
+        density = likelihoods + self.prior.log_density_and_gradient(points)[0]
+        starts = _best_of_each_range(density, points[:, NOISE], self.num_starts)
         lower, upper = (target.move(end) for end in target.box)
         found = ascend(
-            target.evaluate, target.move(points[order[:, : self.num_starts]]), lower, upper,
+            target.evaluate, target.move(points[starts]), lower, upper,
             radius=1.0, tolerance=self.tolerance, max_iterations=self.max_iterations,
-            cull=best_distinct(self.num_starts, closeness=0.01), cull_after=8,
+            cull=best_distinct(FINISHED, closeness=0.01), cull_after=8,
         )  # fmt: skip
         theta, value, converged = (to_numpy(part) for part in (found.x, found.value, found.converged))
         best = np.arange(P), np.argmax(value, axis=1)
         evaluations = likelihoods.size + value.size + int(to_numpy(found.iterations).sum())
         return Mode(theta[best], value[best], converged[best], scouts, likelihoods[:, 1:], evaluations)
+
+
+NOISE = -1
+"""Of theta, the last."""
+FINISHED = 2
+"""Searches for a mode that go on to the end."""
+
+
+def _best_of_each_range(density: HostArray, coordinate: HostArray, count: int) -> HostArray:
+    """Of points with log densities (P, M), the numbers (P, count) of the best in each range of a coordinate (M,)."""
+    ranges = np.array_split(np.argsort(coordinate, kind="stable"), count)
+    return np.stack([own[np.argmax(density[:, own], axis=1)] for own in ranges], axis=1)
 
 
 @dataclass(frozen=True)
