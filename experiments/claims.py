@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import t
 
 from experiments.course import START
 from experiments.methods import TITLES as METHODS
 from experiments.problems import TITLES as PROBLEMS
-from experiments.statistics import Comparison, Interval, compare
+from experiments.statistics import LEVEL, UNKNOWN, Comparison, Interval, compare, on_shared
 from experiments.store import Results
 from experiments.studies import HYDROGEN
 from experiments.surfaces import METHODS as SURFACES
@@ -35,24 +36,26 @@ ANALYTIC = ("branin", "cosines", "hartmann")
 SMALL = ("nnet", HYDROGEN, "portfolio")
 WALKERS = ("walker-a", "walker-b")
 CLAIMS = (
-    Claim("figure2", "PES finds the maximum with far fewer evaluations than ES.", ("within-model",), "pes-2014", "es"),
+    Claim("figure2", "PES does much better than ES.", ("within-model",), "pes-2014", "es"),
     Claim("figure2", "ES does better than EI.", ("within-model",), "es", "ei"),
-    Claim("figure2", "PES does better than EI.", ("within-model",), "pes-2014", "ei"),
+    Claim("figure2", "PES does much better than EI.", ("within-model",), "pes-2014", "ei"),
     Claim(
         "figure3",
-        "PES does better than PES-NB: averaging over the hyperparameters pays.",
+        "Overall, PES does better than PES-NB: averaging over the hyperparameters pays.",
         ANALYTIC,
         "pes-2014",
         "pes-nb",
     ),
-    Claim("figure3", "PES does better than ES.", ANALYTIC, "pes-2014", "es"),
+    Claim("figure3", "Overall, PES does better than ES.", ANALYTIC, "pes-2014", "es"),
     Claim("figure3", "PES-NB does better than ES on most functions.", ANALYTIC, "pes-nb", "es", most=True),
     Claim("figure3", "PES does better than EI on Branin and the cosines.", ("branin", "cosines"), "pes-2014", "ei"),
     Claim("figure3", "EI does better than PES on Hartmann-6.", ("hartmann",), "ei", "pes-2014"),
     Claim("figure4", "PES and ES do equally well on the three small problems.", SMALL, "pes-2014", "es", alike=True),
-    Claim("figure4", "So do PES and PES-NB.", SMALL, "pes-2014", "pes-nb", alike=True),
+    Claim("figure4", "PES and PES-NB do equally well on them.", SMALL, "pes-2014", "pes-nb", alike=True),
     Claim("figure4", "EI does poorly on them: PES is better.", SMALL, "pes-2014", "ei"),
-    Claim("figure4", "EI is better than PES on Walker A.", ("walker-a",), "ei", "pes-2014"),
+    Claim("figure4", "EI is best on Walker A; against PES.", ("walker-a",), "ei", "pes-2014"),
+    Claim("figure4", "EI is best on Walker A; against PES-NB.", ("walker-a",), "ei", "pes-nb"),
+    Claim("figure4", "EI is best on Walker A; against ES.", ("walker-a",), "ei", "es"),
     Claim("figure4", "PES is better than PES-NB on both Walkers.", WALKERS, "pes-2014", "pes-nb"),
     Claim("figure4", "PES is better than ES on both Walkers.", WALKERS, "pes-2014", "es"),
     Claim("figure4", "PES is better than EI on the noisier Walker B.", ("walker-b",), "pes-2014", "ei"),
@@ -64,7 +67,7 @@ class Finding(NamedTuple):
 
     claim: Claim
     verdict: str
-    """"seen", "not seen", "the opposite is seen", or where it is seen."""
+    """"seen", "not seen", "the opposite is seen", where it is seen, or why it cannot be told."""
     details: list[str]
     """A sentence for each problem."""
 
@@ -86,17 +89,19 @@ def findings(results: Results) -> list[Finding]:
 
 
 def _verdict(claim: Claim, pairs: dict[str, Comparison]) -> str:
-    wanted = "no different" if claim.alike else "better"
-    seen = [problem for problem, pair in pairs.items() if pair.verdict == wanted]
+    if all(pair.verdict == UNKNOWN for pair in pairs.values()):
+        return UNKNOWN
+    seen = [name for name, pair in pairs.items() if (pair.alike if claim.alike else pair.verdict == "better")]
     if len(seen) == len(pairs):
-        return "seen"
-    if claim.most and 2 * len(seen) > len(pairs):
-        return f"seen on {_names(seen)}"
+        left = [problem for problem in claim.problems if problem not in pairs]
+        return f"seen ({_names(left)} not run)" if left else "seen"
+    if claim.alike and all(pair.alike or pair.verdict == "no different" for pair in pairs.values()):
+        return "no difference is seen, but more repeats would be needed to exclude one"
     if seen:
-        return f"seen on {_names(seen)} only"
-    if not claim.alike and all(pair.verdict == "worse" for pair in pairs.values()):
-        return "the opposite is seen"
-    return "not seen"
+        enough = claim.most and 2 * len(seen) > len(pairs)
+        return f"seen on {_names(seen)}{'' if enough else ' only'}"
+    opposite = not claim.alike and all(pair.verdict == "worse" for pair in pairs.values())
+    return "the opposite is seen" if opposite else "not seen"
 
 
 def _names(problems: list[str]) -> str:
@@ -104,12 +109,12 @@ def _names(problems: list[str]) -> str:
 
 
 def _sentence(claim: Claim, problem: str, pair: Comparison, results: Results) -> str:
-    first, second = (results[problem][name] for name in (claim.better, claim.worse))
-    evaluations = START - 1 + min(first.regret.shape[1], second.regret.shape[1])
-    medians = [float(np.median(curves.regret[:, evaluations - START])) for curves in (first, second)]
+    pairs = on_shared(*(results[problem][name] for name in (claim.better, claim.worse)))
+    evaluations = START + pair.evaluations
+    medians = [float(np.median(regret[:, -1])) for regret in pairs]
     return (
         f"{PROBLEMS[problem]}: {METHODS[claim.better]} is {pair.verdict}; median regret {medians[0]:.1e} against "
-        f"{medians[1]:.1e} after {evaluations} evaluations. log10 of the ratio on {pair.repeats} shared repeats: "
+        f"{medians[1]:.1e} after {evaluations} evaluations on {pair.repeats} shared repeats. log10 of the ratio: "
         f"{words(pair.last)} then, {words(pair.run)} on average over the run; {METHODS[claim.better]} has the smaller "
         f"median after {pair.ahead} of {pair.evaluations} evaluations."
     )
@@ -117,7 +122,7 @@ def _sentence(claim: Claim, problem: str, pair: Comparison, results: Results) ->
 
 def words(interval: Interval) -> str:
     """A difference of logarithms with its interval."""
-    return f"{interval.middle:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
+    return f"{interval.middle:+z.2f} ({interval.low:+z.2f} to {interval.high:+z.2f})"
 
 
 class Standing(NamedTuple):
@@ -188,7 +193,9 @@ def likeness_finding(content: dict[str, Any]) -> tuple[str, str, dict[str, dict[
 
 
 def _mean(values: list[float]) -> Interval:
-    """With twice its standard error."""
-    spread = 2.0 * float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("inf")
-    middle = float(np.mean(values))
+    """With its interval, as of normal values."""
+    count, middle = len(values), float(np.mean(values))
+    spread = float("inf")
+    if count > 1:
+        spread = float(t.ppf(0.5 + LEVEL / 2.0, count - 1) * np.std(values, ddof=1) / count**0.5)
     return Interval(middle, middle - spread, middle + spread)

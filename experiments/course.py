@@ -128,7 +128,7 @@ def take_course(name: str, method: str, repeat: int, evaluations: int) -> Course
         x = session.suggest()
         seconds.append(time.process_time() - began)
         evaluate(x)
-    regret = np.array([problem.regret(x) for x in recommended])
+    regret = problem.regret(np.array(recommended))
     return Course(
         np.array(points), np.array(values), np.array(recommended), regret, float(np.median(seconds or [0.0])),
         session.degraded,

@@ -26,16 +26,20 @@ COLUMNS = 3
 
 def draw_surfaces(content: dict[str, Any]) -> Figure:
     """Figure 1: one panel for each estimate, each with its own colors, as only the shape matters."""
-    figure, axes = _panels(len(content["surfaces"]), 4)
+    figure, axes = _panels(len(content["surfaces"]), 2, width=4.6, height=3.9)
     side, points = content["side"], np.array(content["measured_at"])
     for axis, (name, surface) in zip(axes, content["surfaces"].items(), strict=True):
         values = np.array(surface).reshape(side, side).T
-        picture = axis.imshow(values, origin="lower", extent=(0, 1, 0, 1), cmap="viridis", interpolation="bilinear")
-        figure.colorbar(picture, ax=axis, fraction=0.046, pad=0.03).ax.tick_params(labelsize=7)
+        # A value stands in the middle of its cell, and the outermost ones on the border of the square.
+        half = 0.5 / (side - 1)
+        extent = (-half, 1 + half, -half, 1 + half)
+        picture = axis.imshow(values, origin="lower", extent=extent, cmap="viridis", interpolation="bilinear")
+        figure.colorbar(picture, ax=axis, fraction=0.046, pad=0.03).ax.tick_params(labelsize=8)
         axis.plot(points[:, 0], points[:, 1], "x", color="white", markersize=6, markeredgewidth=1.6, clip_on=False)
         likeness = content["likeness"][0].get(name)
-        axis.set_title("rejection sampling (RS)" if name == TRUTH else f"{name}: r = {likeness['pearson']:.3f}")
-        axis.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        title = "rejection sampling (RS)" if name == TRUTH else f"{name}: r = {likeness['pearson']:.3f}"
+        axis.set_title(title, fontsize=10)
+        axis.set(xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), xlim=(0, 1), ylim=(0, 1))
     return _finished(figure)
 
 
@@ -62,12 +66,13 @@ def draw_problems(results: Results) -> Figure:
     figure, axes = _panels(count + (count > COLUMNS), min(COLUMNS, count))
     for axis, (problem, curves) in zip(axes, results.items(), strict=False):
         _regrets(axis, problem, curves)
-    lines, labels = axes[0].get_legend_handles_labels()
+    labeled = [dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True)) for axis in axes[:count]]
+    drawn = {label: line for lines in labeled for label, line in lines.items()}
     if count > COLUMNS:
         axes[count].axis("off")
-        axes[count].legend(lines, labels, loc="center", fontsize=9)
-    else:
-        axes[0].legend(fontsize=7)
+        axes[count].legend(drawn.values(), drawn, loc="center", fontsize=9)
+    elif drawn:
+        axes[0].legend(drawn.values(), drawn, fontsize=7)
     return _finished(figure)
 
 
@@ -81,14 +86,22 @@ def _regrets(axis: Axes, problem: str, curves: dict[str, Curves]) -> None:
         width, style = (2.4 if ours else 1.4 if papers else 1.0), ("-" if ours or papers else "--")
         axis.plot(steps, middle, style, color=contender.color, linewidth=width, label=contender.title, zorder=2 + ours)
         axis.fill_between(steps, middle - sd, middle + sd, color=contender.color, alpha=0.15, linewidth=0)
-    counts = sorted({len(method.repeats) for name, method in curves.items() if name in FIGURED})
-    shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    axis.set_title(f"{TITLES[problem]}, {shown} repeats", fontsize=9)
+    axis.set_title(f"{TITLES[problem]}{_repeats(curves)}", fontsize=9)
     axis.locator_params(axis="x", integer=True)
     axis.set_xlabel("evaluations", fontsize=8)
     axis.set_ylabel("log10 median immediate regret", fontsize=8)
     axis.tick_params(labelsize=8)
     axis.grid(alpha=0.25)
+
+
+def _repeats(curves: dict[str, Curves]) -> str:
+    """How many there are: what most methods have, and those that have another number."""
+    counts = {name: len(method.repeats) for name, method in curves.items() if name in FIGURED}
+    if not counts:
+        return ""
+    usual = max(dict.fromkeys(counts.values()), key=list(counts.values()).count)
+    others = [f"{CONTENDERS[name].title}: {count}" for name, count in counts.items() if count != usual]
+    return f", {usual} repeats" + (f" ({', '.join(others)})" if others else "")
 
 
 def _panels(count: int, columns: int, width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
@@ -114,6 +127,6 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure as PNG and PDF, the same bytes every time."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.png", folder / f"{name}.pdf"]
-    figure.savefig(paths[0], dpi=110, metadata={"Software": None})
+    figure.savefig(paths[0], dpi=150, metadata={"Software": None})
     figure.savefig(paths[1], metadata={"CreationDate": None, "Producer": None, "Creator": None})
     return paths

@@ -130,8 +130,7 @@ def take_courses(
     )
     courses = []
     for function, X, y, recommended in zip(functions, record.X, record.y, record.recommended, strict=True):
-        regret = np.maximum(0.0, function.maximum - function.values(recommended))
-        courses.append(Course(X, y, recommended, regret, None, 0))
+        courses.append(Course(X, y, recommended, function.regret(recommended), None, 0))
     return courses
 
 

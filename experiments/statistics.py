@@ -22,6 +22,11 @@ LEAST = 1e-12
 """Regrets below this are rounding."""
 LEVEL = 0.95
 """Of intervals."""
+MARGIN = 0.1
+"""Methods whose logarithms differ by less do equally well: a factor of 1.26."""
+FEWEST = 6
+"""Repeats, below which a bootstrap knows nothing of the spread: intervals are all of the line then."""
+UNKNOWN = "too few repeats to tell"
 
 
 class Band(NamedTuple):
@@ -60,10 +65,17 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> str:
         """In a word, for the first method."""
+        if self.repeats < FEWEST:
+            return UNKNOWN
         signs = {self.last.sign, self.run.sign}
         if signs == {-1, 1}:
             return "better in the end, worse before" if self.last.sign < 0 else "better at first, worse in the end"
         return {-1: "better", 0: "no different", 1: "worse"}[min(signs) if min(signs) < 0 else max(signs)]
+
+    @property
+    def alike(self) -> bool:
+        """Whether they do equally well: surely over the run, and as far as can be seen in the end."""
+        return self.run.low > -MARGIN and self.run.high < MARGIN and abs(self.last.middle) < MARGIN
 
 
 def band(curves: Curves) -> Band:
@@ -72,8 +84,8 @@ def band(curves: Curves) -> Band:
     return Band(_log(np.median(curves.regret, axis=0)), np.std(drawn, axis=0))
 
 
-def compare(first: Curves, second: Curves) -> Comparison:
-    """Two methods on the repeats that both have made."""
+def on_shared(first: Curves, second: Curves) -> tuple[Rows, Rows]:
+    """The regrets of two methods on the repeats that both have made, as far as both go; shapes (n, e)."""
     shared = sorted(set(first.repeats) & set(second.repeats))
     if not shared:
         raise ValueError("the two methods have no repeats in common.")
@@ -81,20 +93,31 @@ def compare(first: Curves, second: Curves) -> Comparison:
     mine, other = (
         curves.regret[[curves.repeats.index(repeat) for repeat in shared], :length] for curves in (first, second)
     )
+    return mine, other
+
+
+def compare(first: Curves, second: Curves) -> Comparison:
+    """Two methods on the repeats that both have made."""
+    mine, other = on_shared(first, second)
     gap = _log(np.median(mine, axis=0)) - _log(np.median(other, axis=0))
     drawn = _medians(mine) - _medians(other)
+    interval = _interval if len(mine) >= FEWEST else _anywhere
     return Comparison(
-        len(shared),
-        _interval(float(gap[-1]), drawn[:, -1]),
-        _interval(float(gap[1:].mean()), drawn[:, 1:].mean(axis=1)),
+        len(mine),
+        interval(float(gap[-1]), drawn[:, -1]),
+        interval(float(gap[1:].mean()), drawn[:, 1:].mean(axis=1)),
         int(np.sum(gap[1:] < 0.0)),
-        length - 1,
+        mine.shape[1] - 1,
     )
 
 
 def _interval(middle: float, drawn: Rows) -> Interval:
     low, high = np.quantile(drawn, [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0])
     return Interval(middle, float(low), float(high))
+
+
+def _anywhere(middle: float, _: Rows) -> Interval:
+    return Interval(middle, -np.inf, np.inf)
 
 
 def _medians(regret: Rows) -> Rows:

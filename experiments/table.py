@@ -11,7 +11,7 @@ from experiments.course import START
 from experiments.methods import PEERS
 from experiments.methods import TITLES as METHODS
 from experiments.problems import TITLES as PROBLEMS
-from experiments.statistics import compare
+from experiments.statistics import compare, on_shared
 from experiments.store import Curves, Results
 
 
@@ -41,12 +41,7 @@ def _cell(methods: dict[str, Curves], peer: str) -> str:
     if peer not in methods:
         return ""
     ours, theirs = methods[OURS], methods[peer]
-    length = min(ours.regret.shape[1], theirs.regret.shape[1])
-    shared = set(ours.repeats) & set(theirs.repeats)
-    mine, other = (
-        float(np.median([row[length - 1] for repeat, row in zip(*curves[:2], strict=True) if repeat in shared]))
-        for curves in (ours, theirs)
-    )
     pair = compare(ours, theirs)
-    after = "" if length == ours.regret.shape[1] else f" after {START - 1 + length}"
+    mine, other = (float(np.median(regret[:, -1])) for regret in on_shared(ours, theirs))
+    after = "" if pair.evaluations + 1 == ours.regret.shape[1] else f", after {START + pair.evaluations} evaluations"
     return f"{other:.1e}; ours {mine:.1e}, {pair.verdict} ({pair.repeats} repeats{after})"

@@ -32,6 +32,6 @@ class Problem:
         """Number of coordinates."""
         return len(self.maximizer)
 
-    def regret(self, x: Rows) -> float:
-        """What the function loses at a point (d,) against its maximum."""
-        return max(0.0, self.maximum - float(self.values(x[None, :])[0]))
+    def regret(self, X: Rows) -> Rows:
+        """What the function loses at points (m, d) against its maximum, shape (m,)."""
+        return np.maximum(0.0, self.maximum - self.values(X))

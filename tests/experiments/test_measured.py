@@ -57,7 +57,7 @@ class TestStored:
         problem = MAKERS[name]()
         assert np.all((problem.maximizer >= 0.0) & (problem.maximizer <= 1.0))
         assert problem.values(problem.maximizer[None])[0] == pytest.approx(problem.maximum, abs=1e-9)
-        assert problem.regret(problem.maximizer) <= 1e-9
+        assert problem.regret(problem.maximizer[None])[0] <= 1e-9
         assert np.max(problem.values(rng.random((20_000, problem.dimension)))) <= problem.maximum
         assert search(problem, 40, rng) == pytest.approx(problem.maximum, abs=1e-7)
         assert search(problem, 40, rng) <= problem.maximum + 1e-9

@@ -158,7 +158,7 @@ class TestBoTorch:
         for _ in range(6):
             x = session.suggest()
             session.tell(x, float(hill().values(x[None])[0]))
-        assert hill().regret(session.recommend()) < 0.01
+        assert hill().regret(session.recommend()[None]) < 0.01
         assert session.degraded == 0
 
     def test_improves_on_the_mean(self):

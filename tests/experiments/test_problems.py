@@ -56,13 +56,15 @@ class TestEvery:
         assert values[0] == pytest.approx(problem.maximum, abs=1e-9)
         # One by one as all at once; only rounding lifts a value over the maximum.
         np.testing.assert_allclose([problem.values(row[None])[0] for row in x[-count:]], values[-count:], atol=1e-10)
-        assert 0.0 <= problem.regret(problem.maximizer) <= 1e-9
+        assert 0.0 <= problem.regret(problem.maximizer[None])[0] <= 1e-9
         assert values[1:].max() <= problem.maximum
-        assert problem.regret(x[-1]) == pytest.approx(problem.maximum - values[-1], abs=1e-10)
+        assert problem.regret(x[-1:])[0] == pytest.approx(problem.maximum - values[-1], abs=1e-10)
 
     def test_no_regret_below_zero(self):
         """Rounding may lift a value over the maximum."""
-        assert Problem("flat", lambda x: np.ones(len(x)), np.zeros(1), 1.0 - 1e-15, 0.1, 5).regret(np.ones(1)) == 0.0
+        assert (
+            Problem("flat", lambda x: np.ones(len(x)), np.zeros(1), 1.0 - 1e-15, 0.1, 5).regret(np.ones((1, 1))) == 0.0
+        )
 
     def test_unknown(self):
         with pytest.raises(ValueError, match=r"there is no problem 'brannin'; there are within-model, branin, "):

@@ -1,0 +1,65 @@
+"""The results that are kept support what is said about them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments import claims, table
+from experiments.__main__ import RESULTS, main
+from experiments.course import START
+from experiments.methods import FIGURED, PEERS
+from experiments.problems import find_problem
+from experiments.store import Curves, read_results
+from experiments.studies import COSTLY, PROBLEMS, methods_of
+
+KEPT = [problem for problem in PROBLEMS if problem != "hydrogen"]
+
+
+@pytest.mark.parametrize("problem", KEPT)
+def test_there_are_enough_repeats_of_every_method(problem):
+    content = json.loads((RESULTS / f"{problem}.json").read_text(encoding="utf-8"))
+    rows = content["methods"]
+    assert set(methods_of(problem)) <= set(rows)
+    for method in methods_of(problem):
+        row = rows[method]
+        assert len(row["repeats"]) >= (20 if problem in COSTLY else 50), method
+        assert row["repeats"] == list(range(len(row["repeats"]))), "the seeds, none left out"
+        regret = np.array(row["regret"])
+        assert regret.shape == (len(row["repeats"]), find_problem(problem).evaluations - START + 1)
+        assert np.isfinite(regret).all()
+        assert (regret >= 0.0).all()
+        assert all({"python", "numpy", "scipy", "xstar"} <= versions.keys() for versions in row["versions"])
+
+
+def test_every_claim_is_checked():
+    results = read_results(RESULTS, KEPT)
+    assert [finding.claim for finding in claims.findings(results)] == list(claims.CLAIMS)
+    standings = claims.standings(results, FIGURED)
+    assert [standing.problem for standing in standings] == KEPT
+
+
+def test_a_start_is_the_same_for_all_methods_of_one_model():
+    """Before the first suggestion, methods with the same model know the same and recommend the same."""
+    results = read_results(RESULTS, ["within-model"])["within-model"]
+    first = {name: curves.regret[:50, 0] for name, curves in results.items()}
+    for name, regret in first.items():
+        np.testing.assert_allclose(regret, first["pes"], rtol=0.05, atol=1e-3, err_msg=name)
+
+
+def test_other_libraries_in_a_table(capsys):
+    main(["table"])
+    printed = capsys.readouterr().out
+    for peer in PEERS.values():
+        assert peer in printed
+    rows = [line.count("|") for line in printed.splitlines() if line]
+    assert len(set(rows)) == 3, "two tables and a sentence"
+
+
+def test_cells_compare_the_same_repeats():
+    ours = Curves([0, 1, 2], np.array([[1.0, 0.1], [1.0, 0.2], [1.0, 0.9]]), 0.1)
+    theirs = Curves([1, 2, 3], np.array([[1.0, 0.4], [1.0, 1.8], [1.0, 7.0]]), None)
+    printed = list(table.lines({"branin": {"pes": ours, "optuna-gp": theirs}}))
+    assert printed[0] == "| problem, evaluations | Optuna GPSampler |"
+    assert printed[2] == "| Branin, 4 | 1.1e+00; ours 5.5e-01, better (2 repeats) |"
+    assert printed[-1] == "| Branin | 0.1 |  |"
