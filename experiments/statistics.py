@@ -124,7 +124,8 @@ def _medians(regret: Rows) -> Rows:
     """log10 of the medians of draws of repeats, (B, e); the same draws for any method with as many."""
     n = len(regret)
     picks = np.random.default_rng([SEED, n]).integers(n, size=(DRAWS, n))
-    return _log(np.stack([np.median(regret[pick], axis=0) for pick in picks]))
+    columns = np.ascontiguousarray(regret.T)  # a median along memory is several times faster than across it
+    return _log(np.stack([np.median(columns[:, pick], axis=1) for pick in picks]))
 
 
 def _log(regret: Rows) -> Rows:
