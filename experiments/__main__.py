@@ -52,7 +52,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "what", choices=["all", "figure1", *FIGURES, "problems"], help="a figure, or the problems named by --problems"
     )
     _add_selection(run)
-    run.add_argument("--jobs", type=int, default=2, help="runs at a time (default 2)")
+    run.add_argument(
+        "--jobs", type=int, default=2, help="runs at a time, in lockstep the threads that draw (default 2)"
+    )
     run.add_argument("--backend", choices=BACKENDS, default="loky", help="of joblib (default loky: this machine)")
     run.add_argument("--address", help="of the Dask scheduler or the Ray cluster; without it, one is started here")
     run.add_argument("--lockstep", metavar="COMPUTE", help='"numpy", "torch:cuda" or "cupy": all repeats together')
@@ -143,7 +145,7 @@ def _make_runs(tasks: list[store.Task], options: argparse.Namespace) -> None:
     progress = Progress(to_do)
     if options.lockstep:
         able = [task for task in to_do if goes_in_lockstep(task)]
-        run_in_lockstep(able, options.folder, options.lockstep, report=progress)
+        run_in_lockstep(able, options.folder, options.lockstep, options.jobs, progress)
         to_do = [task for task in to_do if not goes_in_lockstep(task)]
     if to_do:
         run_separately(to_do, options.folder, options.jobs, options.backend, options.address, progress)

@@ -69,7 +69,8 @@ not the regrets.
 }
 OURS = """
 Median regret after the last evaluation; below it, log10 of the ratio of ours to it, then and on average over the run
-(negative: ours is better). Bold: better than ours in the end by more than chance.
+(negative: ours is better). Ratios are of the repeats that both have made: where a method has fewer, its median and ours
+are not of the same ones. Bold: better than ours in the end by more than chance.
 """
 
 KERNELS = """

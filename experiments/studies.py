@@ -51,9 +51,8 @@ def methods_of(problem: str) -> tuple[str, ...]:
 
 
 def plan(
-    problems: tuple[str, ...], preset: Preset, repeats: int | None = None, methods: tuple[str, ...] | None = None,
-    first: int = 0,
-) -> list[Task]:  # fmt: skip
+    problems: tuple[str, ...], preset: Preset, repeats: int | None = None, methods: tuple[str, ...] | None = None
+) -> list[Task]:
     """The runs of some problems: repeat after repeat, so that what is done at any time compares all methods."""
     tasks = []
     for problem in problems:
@@ -63,5 +62,5 @@ def plan(
         count = preset.repeats_of(problem) if repeats is None else repeats
         # Whoever has to learn the hyperparameters has nothing to look for where the others know them.
         offered = tuple(name for name in offered if problem != "within-model" or name not in (*PEERS, "pes-nb"))
-        tasks += [Task(problem, name, repeat, evaluations) for repeat in range(first, count) for name in offered]
+        tasks += [Task(problem, name, repeat, evaluations) for repeat in range(count) for name in offered]
     return tasks
