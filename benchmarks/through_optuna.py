@@ -53,7 +53,7 @@ def _sampler(driver: str, space: xstar.Space, seed: int) -> Any:
     import optuna
 
     from xstar.integrations.optuna import XstarSampler
-    from xstar.integrations.records import to_distribution
+    from xstar.integrations.optuna.records import to_distribution
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     distributions = {key: to_distribution(parameter) for key, parameter in space.parameters.items()}

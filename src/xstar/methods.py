@@ -63,8 +63,15 @@ METHODS: dict[str, Callable[[], Method]] = {
 }
 
 
+def name_of(method: str | Method) -> str:
+    """Return the name of a method, or of the acquisition of one that has none."""
+    if isinstance(method, str):
+        return method
+    return "random" if method.acquisition is None else type(method.acquisition).__name__.lower()
+
+
 def find_method(method: Any) -> Method:
-    """The method with a name, or the given one."""
+    """Return the method with a name, or the given one."""
     if isinstance(method, Method):
         return method
     if not isinstance(method, str) or method not in METHODS:

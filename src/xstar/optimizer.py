@@ -10,50 +10,81 @@ A suggestion is a pure function of the settings, the seed, what was told, and th
 
 from __future__ import annotations
 
-import math
+import numbers
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from xstar import repeats, saving, tables
-from xstar.acquisition import PES
-from xstar.errors import DataError, DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
-from xstar.methods import Method, find_method
-from xstar.model import Evidence, Model, fit, gather
-from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.numerics.checks import integer, place
+from xstar.direction import Direction
+from xstar.engine import Evidence, Model, Models, Settings, answers, gather, suggest
+from xstar.engine.evidence import noise_of
+from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
+from xstar.files import study, tables
+from xstar.methods import Method
+from xstar.numerics.arrays import HostArray
+from xstar.numerics.checks import array_of, integer
 from xstar.numerics.threads import limited_threads
-from xstar.search import Domain
-from xstar.space import Categorical, Space
-from xstar.suggestion import NUMERICAL, Seeds, Suggestion, random_point, space_filling, suggest
-from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, check_sd, check_value
+from xstar.space import Point, Space, SpaceLike
+from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, TrialLike, check_sd, check_value
 
 
 class Optimizer:
-    """Suggests evaluations of an expensive, noisy function and says what is known about its optimum.
+    """Suggest evaluations of an expensive, noisy function, and say what is known about its optimum.
 
-    `space`: a `Space`, a dictionary of parameters, or a list of (low, high) pairs.
-    `direction`: "maximize" or "minimize".
-    `method`: a name ("pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random") or a `Method`.
-    `seed`: a whole number; None draws one.
-    `noise`: the standard deviation of every value that is told without one of its own; 0 for a function without noise.
-    By default it is learned.
-    `num_initial`: how many evaluations fill the space before the model is asked; by default the number of parameters
-    that vary plus one, from 3 to 10.
-    `threads`: of linear algebra; one is best unless there are thousands of data. None leaves the machine's setting.
-    `compute`: where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy". Suggestions
-    are the same, up to rounding.
+    Parameters
+    ----------
+    space : Space, dict of parameters, or list of (low, high) pairs
+        What may be varied.
+    direction : {"maximize", "minimize"}
+        Whether larger or smaller values are better.
+    method : str or Method
+        How points are chosen: "pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random", or a
+        `Method` of your own.
+    seed : int, optional
+        A whole number; None draws one.
+    noise : float, optional
+        The standard deviation of every value that is told without one of its own; 0 for a function without noise. By
+        default it is learned.
+    num_initial : int, optional
+        How many evaluations fill the space before the model is asked; by default the number of parameters that vary
+        plus one, from 3 to 10.
+    threads : int, optional
+        Of linear algebra; one is best unless there are thousands of data. None leaves the machine's setting.
+    compute : str
+        Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy". Suggestions are the
+        same, up to rounding.
 
-    Evaluations may run anywhere, but an optimizer itself is to be asked and told from one thread.
+    Raises
+    ------
+    SpaceError
+        If the space makes no sense.
+    SettingsError
+        If another setting does.
+
+    Notes
+    -----
+    Settings do not change afterwards. Evaluations may run anywhere, but an optimizer itself is to be asked and told
+    from one thread.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> opt = xstar.Optimizer([(0.0, 1.0)], direction="minimize", seed=0)
+    >>> for _ in range(8):
+    ...     trial = opt.ask()
+    ...     _ = opt.tell(trial, (trial.x[0] - 0.3) ** 2)
+    >>> round(float(opt.recommend().x[0]), 2)
+    0.3
     """
 
     def __init__(
         self,
-        space: Any,
+        space: SpaceLike,
         direction: str = "maximize",
         method: str | Method = "pes",
         seed: int | None = 0,
@@ -63,56 +94,121 @@ class Optimizer:
         threads: int | None = 1,
         compute: str = "numpy",
     ) -> None:
-        self.space = Space.of(space)
-        if direction not in ("maximize", "minimize"):
-            raise SettingsError(f'direction must be "maximize" or "minimize"; received {direction!r}.')
-        self.direction = direction
-        self.method = find_method(method)
-        self._method_given = method
-        named = "random" if self.method.acquisition is None else type(self.method.acquisition).__name__.lower()
-        self.method_name = method if isinstance(method, str) else named
-        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else integer(seed, "seed", 0)
-        self.noise = None if noise is None else check_sd(noise, "noise")
-        free = len(self.space.free)
-        self.num_initial = min(max(free + 1, 3), 10) if num_initial is None else integer(num_initial, "num_initial", 1)
-        self.threads = None if threads is None else integer(threads, "threads", 1)
-        self._like = place(compute)
-        self.compute = compute
+        self._settings = Settings.check(
+            space, direction, method, seed, noise=noise, num_initial=num_initial, threads=threads, compute=compute
+        )
         self._trials: dict[int, Trial] = {}
-        self._fitted: Model | None = None
+        self._models = Models()
 
     @classmethod
     def from_trials(
-        cls, trials: Iterable[Trial], space: Any, *args: Any, like: Optimizer | None = None, **settings: Any
+        cls, trials: Iterable[Trial], space: SpaceLike, *args: Any, models: Models | None = None, **settings: Any
     ) -> Optimizer:
-        """An optimizer that has been told trials from elsewhere, which keep their numbers.
+        """Make an optimizer that has been told trials from elsewhere, which keep their numbers.
 
-        The other arguments are those of `Optimizer`. If `like`, an earlier one with the same settings, was told the
-        same results, its model is used again.
+        Parameters
+        ----------
+        trials : iterable of Trial
+            With different numbers.
+        space : Space, dict of parameters, or list of (low, high) pairs
+            What may be varied.
+        *args, **settings
+            The other arguments of `Optimizer`.
+        models : Models, optional
+            Fitted models that several optimizers share; for internal use.
+
+        Returns
+        -------
+        Optimizer
+            One that knows these trials.
+
+        Raises
+        ------
+        TrialError
+            If two trials have the same number.
         """
-        optimizer = cls(space, *args, **settings)
-        for trial in sorted(trials, key=lambda trial: trial.number):
-            integer(trial.number, "the number of a trial", 0)
-            if trial.number in optimizer._trials:
-                raise TrialError(f"there are two trials with the number {trial.number}.")
-            optimizer._trials[trial.number] = replace(trial, params=optimizer.space.accept(trial.params))
-        if like is not None and like._fitted is not None and optimizer._settings() == like._settings():
-            evidence = optimizer._gather()
-            if like._fitted.evidence.same_results(evidence):
-                optimizer._fitted = replace(like._fitted, evidence=evidence)
-        return optimizer
+        return cls(space, *args, **settings)._knowing(trials, models)
 
     def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
-        """An optimizer with the same settings that was told these trials; if they say the same, with the same model."""
-        return Optimizer.from_trials(
-            trials, self.space, self.direction, self._method_given, self.seed,
-            like=self, noise=self.noise, num_initial=self.num_initial, threads=self.threads, compute=self.compute,
-        )  # fmt: skip
+        """Make an optimizer with the same settings that was told these trials; if they say the same, its model holds.
+
+        Parameters
+        ----------
+        trials : iterable of Trial
+            With different numbers.
+
+        Returns
+        -------
+        Optimizer
+            Another one; this one stays as it is.
+        """
+        other = Optimizer.__new__(Optimizer)
+        other._settings, other._trials = self._settings, {}
+        return other._knowing(trials, self._models)
+
+    def _knowing(self, trials: Iterable[Trial], models: Models | None) -> Optimizer:
+        self._models = Models() if models is None else models
+        for trial in sorted(trials, key=lambda trial: trial.number):
+            integer(trial.number, "the number of a trial", 0)
+            if trial.number in self._trials:
+                raise TrialError(f"there are two trials with the number {trial.number}.")
+            self._trials[trial.number] = replace(trial, params=self.space.accept(trial.params))
+        return self
 
     def __repr__(self) -> str:
         states = [trial.state for trial in self._trials.values()]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-        return f"Optimizer({self.space!r}, {self.direction!r}, {self.method_name!r}: {counts or 'no trials yet'})"
+        told = f"{counts or 'no trials yet'}"
+        return f"Optimizer({self.space!r}, {str(self.direction)!r}, {self.method_name!r}: {told})"
+
+    # Settings
+
+    @property
+    def space(self) -> Space:
+        """What may be varied."""
+        return self._settings.space
+
+    @property
+    def direction(self) -> Direction:
+        """Equal to "maximize" or "minimize"."""
+        return self._settings.direction
+
+    @property
+    def method(self) -> Method:
+        """Kernels, inference and acquisition."""
+        return self._settings.strategy
+
+    @property
+    def method_name(self) -> str:
+        """The name of the method, or of its acquisition."""
+        return self._settings.method_name
+
+    @property
+    def seed(self) -> int:
+        """The seed, drawn if none was given."""
+        return self._settings.seed
+
+    @property
+    def noise(self) -> float | None:
+        """The standard deviation of values told without one of their own; None if it is learned."""
+        return self._settings.noise
+
+    @property
+    def num_initial(self) -> int:
+        """How many evaluations fill the space before the model is asked."""
+        return self._settings.num_initial
+
+    @property
+    def threads(self) -> int | None:
+        """Threads of linear algebra."""
+        return self._settings.threads
+
+    @property
+    def compute(self) -> str:
+        """Where the model is computed."""
+        return self._settings.compute
+
+    # Trials
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -123,7 +219,16 @@ class Optimizer:
     def best_observed(self) -> Trial | None:
         """The trial with the best value told for a legal point: with noise, the luckiest draw. None before any."""
         done = [trial for trial in self.trials if trial.state == "done" and self.space.contains(trial.params)]
-        return max(done, key=lambda trial: self._sign * (trial.value or 0.0), default=None)
+        return self.direction.best(done, lambda trial: trial.value or 0.0)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every legal point has been evaluated or is pending, and another evaluation would tell nothing new."""
+        try:
+            self._gather().excluded(self.space.domain, self.noise)
+        except SpaceExhausted:
+            return True
+        return False
 
     # Asking
 
@@ -134,13 +239,32 @@ class Optimizer:
     def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
 
     def ask(self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
-        """The next point to evaluate, or a batch of `count` points that are informative together.
-
-        `fixed` holds some parameters at values of your choice: the others are what tells most then.
+        """Suggest the next point to evaluate, or a batch of points that are informative together.
 
         Every point asked for is pending until its value is told, it is failed or withdrawn; later suggestions count on
-        it. A batch is shorter than `count` if the space has fewer points left; with none left, `SpaceExhausted` is
-        raised.
+        it.
+
+        Parameters
+        ----------
+        count : int, optional
+            The size of a batch; without it, one trial is returned and no list.
+        fixed : dict, optional
+            Some parameters, held at values of your choice: the others are what tells most then.
+
+        Returns
+        -------
+        Trial or list of Trial
+            A batch is shorter than `count` if the space has fewer points left.
+
+        Raises
+        ------
+        SpaceExhausted
+            If there is no point left.
+
+        Warns
+        -----
+        DegradedWarning
+            If a simpler method had to choose the point.
         """
         if count is None:
             return self._ask_one(fixed)
@@ -156,18 +280,38 @@ class Optimizer:
         return batch
 
     def propose(self, number: int, fixed: Mapping[str, Any] | None = None) -> Trial:
-        """What `ask` would return as the trial of this number; nothing is recorded."""
+        """Return what `ask` would return as the trial of a number; nothing is recorded.
+
+        Parameters
+        ----------
+        number : int
+            Of the trial, from 0.
+        fixed : dict, optional
+            Some parameters, held at values of your choice.
+
+        Returns
+        -------
+        Trial
+            A pending one.
+
+        Raises
+        ------
+        SpaceExhausted
+            If there is no point left.
+        """
         integer(number, "number", 0)
         held = self.space.accept_some(fixed or {})
-        with limited_threads(self.threads), np.errstate(all="ignore"):
-            suggestion = self._suggest(number, self.space.pin(held) if held else None)
-        return Trial(number, {**self.space.decode(suggestion.row), **held}, diagnostics=suggestion.diagnostics)
+        with self._limits():
+            within = self.space.pin(held) if held else None
+            found = suggest(self._settings, self._gather(), self._models, number, within)
+        return Trial(number, {**self.space.decode(found.row), **held}, diagnostics=found.diagnostics)
 
     def _ask_one(self, fixed: Mapping[str, Any] | None) -> Trial:
         trial = self.propose(self._next_number, fixed)
-        if trial.diagnostics["why"] is not None:
+        if trial.diagnostics["fallback"] is not None:
             warnings.warn(
-                f"trial {trial.number} was suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}.",
+                f"trial {trial.number} was suggested by {trial.diagnostics['method']}: "
+                f"{trial.diagnostics['fallback']}.",
                 DegradedWarning,
                 stacklevel=3,
             )
@@ -178,35 +322,37 @@ class Optimizer:
     def _next_number(self) -> int:
         return max(self._trials, default=-1) + 1
 
-    def _suggest(self, number: int, within: Domain | None) -> Suggestion:
-        seeds = Seeds(self.seed, number)
-        evidence = self._gather()
-        forbidden = repeats.forbidden(self.space, self._trials.values(), self.noise, within)
-        domain = self.space.domain if within is None else within
-        if self.method.acquisition is None:
-            return random_point(domain, forbidden, seeds)
-        under_way = evidence.count + len(evidence.failed) + len(evidence.pending)
-        if evidence.count == 0 or under_way < self.num_initial:
-            return space_filling(domain, evidence, forbidden, seeds, None)
-        try:
-            model = replace(self._model(), evidence=evidence)
-        except SettingsError:
-            raise
-        except NUMERICAL as error:
-            return space_filling(
-                domain, evidence, forbidden, seeds, f"the model could not be fitted: {str(error).rstrip('.')}"
-            )
-        return suggest(model, self.method.acquisition, self.method_name, domain, forbidden, seeds)
-
     # Telling
 
-    def tell(self, trial: Any, value: Any, sd: float | None = None, *, replace: bool = False) -> Trial:
+    def tell(self, trial: TrialLike, value: Any, sd: float | None = None, *, replace: bool = False) -> Trial:
         """Tell the value of a trial, or of parameters that nobody asked for.
 
-        `trial`: a `Trial` or its number; or a dictionary of parameters (for bounds, a sequence of numbers), which
-        completes the pending trial with these parameters, if there is one. Parameters may lie outside the bounds: they
-        still teach the model. `sd` is the standard deviation of the value's noise, if known. NaN, infinite
-        values and None are failures. `replace=True` corrects a result told before.
+        Parameters
+        ----------
+        trial : Trial, int, dict, or sequence of numbers
+            A trial or its number; or parameters (for bounds, a sequence of numbers), which complete the pending trial
+            that has them, if there is one. Parameters may lie outside the bounds: they still teach the model. A bare
+            number is never a point: for one parameter, write [3.0].
+        value : float or None
+            What was measured. NaN, infinite values and None are failures.
+        sd : float, optional
+            The standard deviation of the value's noise, if it is known.
+        replace : bool
+            Whether to correct a result told before.
+
+        Returns
+        -------
+        Trial
+            As it is now.
+
+        Raises
+        ------
+        TrialError
+            If there is no such trial, or it has a result already.
+        DataError
+            If the value is not a number.
+        SpaceError
+            If the parameters are not those of the space.
         """
         sd = None if sd is None else check_sd(sd, "sd")
         number = check_value(value)
@@ -216,29 +362,74 @@ class Optimizer:
         self._warn_of_contradictions(told)
         return told
 
-    def fail(self, trial: Any, reason: str = "failed", *, replace: bool = False) -> Trial:
-        """Report that an evaluation failed; the model learns to stay away from such places."""
+    def fail(self, trial: TrialLike, reason: str = "failed", *, replace: bool = False) -> Trial:
+        """Report that an evaluation failed; the model learns to stay away from such places.
+
+        Parameters
+        ----------
+        trial : Trial, int, dict, or sequence of numbers
+            As for `tell`.
+        reason : str
+            Why, in words.
+        replace : bool
+            Whether to correct a result told before.
+
+        Returns
+        -------
+        Trial
+            As it is now.
+        """
         return self._record(trial, "failed", replace, value=None, sd=None, reason=str(reason))
 
     def withdraw(self, trial: Trial | int, reason: str | None = None) -> Trial:
-        """Take a trial back, pending or told: it counts no longer, as success or as failure."""
+        """Take a trial back, pending or told: it counts no longer, as a value or as a failure.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            A trial or its number.
+        reason : str, optional
+            Why, in words.
+
+        Returns
+        -------
+        Trial
+            As it is now.
+        """
         if not isinstance(trial, Trial | int | np.integer):
             raise TrialError(f"withdraw takes a trial or its number; received {trial!r}.")
-        return self._record(trial, "withdrawn", True, value=None, sd=None, reason=reason)
+        known = self._numbered(trial if isinstance(trial, Trial) else int(trial))
+        return self._store(replace(known, state="withdrawn", value=None, sd=None, reason=reason))
 
     def tell_table(self, table: Any, value: str = "value", sd: str | None = None) -> list[Trial]:
-        """Tell a table of old results: the path of a CSV file, a list of dictionaries, or a pandas DataFrame.
+        """Tell a table of old results.
 
-        Columns are the names of the parameters, the one named `value`, and the one named `sd` (by default "sd", if
-        there is one); others are ignored. Rows without a value (an empty cell, None, NaN in a DataFrame) are skipped;
-        "nan" or "failed" as a value is a failure. If any row is wrong, nothing is told.
+        Parameters
+        ----------
+        table : path of a CSV file, list of dict, or pandas.DataFrame
+            Columns are the names of the parameters, the value, and maybe its noise; others are ignored. Rows without a
+            value (an empty cell, None, NaN in a DataFrame) are skipped; "nan" or "failed" as a value is a failure.
+        value : str
+            The column of the values.
+        sd : str, optional
+            The column of their standard deviations; by default "sd", if there is one.
+
+        Returns
+        -------
+        list of Trial
+            One for each row with a value.
+
+        Raises
+        ------
+        DataError
+            If any row is wrong; nothing is told then.
         """
         return [
             self.fail(row.params, row.reason) if row.value is None else self.tell(row.params, row.value, row.sd)
             for row in tables.read(table, self.space, value, sd)
         ]
 
-    def _record(self, reference: Any, state: State, overwrite: bool, **outcome: Any) -> Trial:
+    def _record(self, reference: TrialLike, state: State, overwrite: bool, **outcome: Any) -> Trial:
         known = self._find(reference)
         if known is None:
             params = self.space.accept(reference.params if isinstance(reference, Trial) else reference)
@@ -248,18 +439,19 @@ class Optimizer:
                 f"trial {known.number} is {known.state} already; use replace=True to correct it, or tell its "
                 "parameters to add another result."
             )
-        told = replace(known, state=state, **outcome)
+        return self._store(replace(known, state=state, **outcome))
+
+    def _store(self, told: Trial) -> Trial:
         self._trials[told.number] = told
-        self._fitted = None
         return _copy(told)
 
     def _warn_of_contradictions(self, told: Trial) -> None:
-        if not repeats.is_exact(told, self.noise):
+        if noise_of(told, self.noise) != 0.0:
             return
         for other in self._trials.values():
-            if other.number == told.number or not repeats.is_exact(other, self.noise):
+            if other.number == told.number or other.state != "done" or noise_of(other, self.noise) != 0.0:
                 continue
-            if other.value is not None and self.space.same(other.params, told.params):
+            if self.space.same(other.params, told.params):
                 if other.value != told.value:
                     warnings.warn(
                         f"trials {other.number} and {told.number} have the same parameters and no noise, but different "
@@ -269,171 +461,228 @@ class Optimizer:
                     )
                 return
 
-    def _find(self, reference: Any) -> Trial | None:
+    def _find(self, reference: TrialLike) -> Trial | None:
         """The trial that is meant; None for parameters of no trial."""
         if isinstance(reference, Trial):
-            number = reference.number
-        elif isinstance(reference, int | np.integer) and not isinstance(reference, bool):
-            number = int(reference)
-        else:
-            params = self.space.accept(reference)
-            pending = (trial for trial in self._trials.values() if trial.state == "pending")
-            return next((trial for trial in pending if self.space.same(trial.params, params)), None)
+            return self._numbered(reference)
+        if isinstance(reference, numbers.Number | np.generic) and not isinstance(reference, bool | np.bool_):
+            return self._numbered(self._number_of(reference))
+        params = self.space.accept(reference)
+        pending = (trial for trial in self._trials.values() if trial.state == "pending")
+        return next((trial for trial in pending if self.space.same(trial.params, params)), None)
+
+    def _number_of(self, reference: Any) -> int:
+        """The number of a trial; where it could be meant as a point, neither is taken for granted."""
+        whole = isinstance(reference, int | np.integer)
+        if whole and not (self.space.positional and len(self.space.parameters) == 1):
+            return int(reference)
+        by_number = f"; the trial of that number is opt.trials[{reference}]" if whole else ""
+        raise TrialError(f"{reference!r} may be a trial or a point: write a point as [{reference!r}]{by_number}.")
+
+    def _numbered(self, reference: Trial | int) -> Trial:
+        number = reference.number if isinstance(reference, Trial) else reference
         if number not in self._trials:
-            known_ones = (
-                f"the numbers go from {min(self._trials)} to {max(self._trials)}" if self._trials else "none yet"
-            )
-            raise TrialError(f"there is no trial {number}; {known_ones}.")
+            there = f"the numbers go from {min(self._trials)} to {max(self._trials)}" if self._trials else "none yet"
+            raise TrialError(f"there is no trial {number}; {there}.")
         known = self._trials[number]
-        ours = isinstance(reference, Trial) and reference.params.keys() == known.params.keys()
-        if isinstance(reference, Trial) and not (ours and self.space.same(known.params, reference.params)):
-            raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
+        if isinstance(reference, Trial):
+            ours = reference.params.keys() == known.params.keys()
+            if not (ours and self.space.same(known.params, reference.params)):
+                raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
         return known
 
     # What is known
 
     def recommend(self) -> Recommendation:
-        """The point with the best posterior mean, with that mean and its standard deviation."""
-        with limited_threads(self.threads), np.errstate(all="ignore"):
-            model = self._model()
-            return self._recommendation(model)
+        """Return the point with the best posterior mean.
 
-    def _recommendation(self, model: Model) -> Recommendation:
-        mean, sd = self._in_user_units(model, *model.predict(model.best_row[None]))
-        success = float(model.success_at(model.best_row[None])[0])
-        return Recommendation(self.space.decode(model.best_row), float(mean[0]), float(sd[0]), success)
+        Returns
+        -------
+        Recommendation
+            The parameters, the posterior mean there and its standard deviation.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        """
+        with self._limits():
+            return answers.recommendation(self._model())
 
     def where(self, num_samples: int = 200) -> OptimumPosterior:
-        """Draws of where the optimum is, and of how much better it is than the recommendation."""
+        """Draw where the optimum is, and how much better it is than the recommendation.
+
+        Parameters
+        ----------
+        num_samples : int
+            How many draws.
+
+        Returns
+        -------
+        OptimumPosterior
+            The draws, with credible intervals and quantiles of the regret.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        """
         integer(num_samples, "num_samples", 1)
-        with limited_threads(self.threads), np.errstate(all="ignore"):
-            model = self._model()
-            rows, best, here = model.sample_optima(num_samples, np.random.default_rng([self.seed, 3]))
-            regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
-            if not model.scaling.informative:
-                regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
-            points = [self.space.decode(row) for row in rows]
-            params = {name: [point[name] for point in points] for name in self.space.parameters}
-            return OptimumPosterior(params, regret, self._recommendation(model), self._unordered())
+        with self._limits():
+            return answers.optimum_posterior(self._model(), num_samples)
 
-    def predict(self, points: Sequence[Any]) -> tuple[HostArray, HostArray]:
-        """Mean and standard deviation of the function at some parameters, in the user's units; shapes (m,)."""
+    def predict(self, points: Sequence[Point | Trial]) -> tuple[HostArray, HostArray]:
+        """Predict the function at some parameters.
+
+        Parameters
+        ----------
+        points : sequence of dict, of sequences of numbers, or of Trial
+            Parameters, as for `tell`.
+
+        Returns
+        -------
+        mean, sd : ndarray of shape (m,)
+            Of the function, in the user's units.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        """
         rows = self._rows(points)
-        with limited_threads(self.threads), np.errstate(all="ignore"):
-            model = self._model()
-            return self._in_user_units(model, *model.predict(rows))
+        with self._limits():
+            return self._model().predict_values(rows)
 
-    def information(self, points: Sequence[Any]) -> HostArray:
-        """The information about the place of the optimum, in bits, that evaluations at some parameters would give."""
+    def information(self, points: Sequence[Point | Trial]) -> HostArray:
+        """Compute how much evaluations at some parameters would tell about where the optimum is.
+
+        Parameters
+        ----------
+        points : sequence of dict, of sequences of numbers, or of Trial
+            Parameters, as for `tell`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Bits.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        """
         rows = self._rows(points)
-        with limited_threads(self.threads), np.errstate(all="ignore"):
-            return self._bits(replace(self._model(), evidence=self._gather()), rows)
+        with self._limits():
+            return answers.information(self._model(), rows)
 
-    def explain(self, trial: Any) -> Explanation:
-        """Why a trial, or any parameters, are worth evaluating, given everything told but its own result."""
+    def explain(self, trial: TrialLike) -> Explanation:
+        """Explain why a trial, or any parameters, are worth evaluating, given everything told but its own result.
+
+        Parameters
+        ----------
+        trial : Trial, int, dict, or sequence of numbers
+            As for `tell`.
+
+        Returns
+        -------
+        Explanation
+            Expected information, prediction, probability of feasibility, and which method made the suggestion.
+
+        Raises
+        ------
+        TrialError
+            If nothing else has been told yet.
+        """
         known = self._find(trial)
         params = self.space.accept(trial) if known is None else known.params
-        others = [other for other in self._trials.values() if known is None or other.number != known.number]
-        with limited_threads(self.threads), np.errstate(all="ignore"):
-            own_result = known is not None and known.state in ("done", "failed")
-            evidence = gather(self.space, others, self._sign, self.noise)
-            if evidence.count == 0:
-                raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
-            model = self._fit(evidence) if own_result else replace(self._model(), evidence=evidence)
-            return self._explanation(model, params, known)
+        with self._limits():
+            model = self._model(lambda other: known is None or other.number != known.number)
+            return answers.explanation(model, params, known)
 
-    def _explanation(self, model: Model, params: Mapping[str, Any], trial: Trial | None) -> Explanation:
-        row = self.space.encode(params)[None]
-        mean, sd = self._in_user_units(model, *model.predict(row))
-        diagnostics = {} if trial is None else trial.diagnostics
-        told = np.concatenate([model.evidence.X, model.evidence.failed])
-        gap = np.sqrt(np.min(np.sum((told - row) ** 2, axis=1)))
-        return Explanation(
-            params=params,
-            bits=float(self._bits(model, row)[0]),
-            mean=float(mean[0]),
-            sd=float(sd[0]),
-            nearest=float(gap),
-            exploration=float(model.unknown_share(row)[0]),
-            success=float(model.success_at(row)[0]),
-            rung=diagnostics.get("rung"),
-            why=diagnostics.get("why"),
-        )
-
-    # Saving
+    # Files
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a JSON file, whole or not at all."""
-        study = saving.Study(
-            self.space, self.direction, self._method_given, self.seed, self.noise, self.num_initial, self.threads,
-            self.trials,
+        """Write everything to a JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+
+        Raises
+        ------
+        FileError
+            If a choice or a part of the method is nothing that a JSON file can hold.
+        """
+        of = self._settings
+        study.write(
+            path,
+            study.SavedStudy(of.space, of.direction, of.method, of.seed, of.noise, of.num_initial, of.threads,
+                             self.trials),
         )  # fmt: skip
-        saving.write(path, study)
 
     @classmethod
-    def load(cls, path: str | Path, space: Any = None, *, compute: str = "numpy") -> Optimizer:
-        """Continue from a file. With another `space` of the same parameters, old data are kept, inside it or not.
+    def load(cls, path: str | Path, space: SpaceLike | None = None, *, compute: str = "numpy") -> Optimizer:
+        """Continue from a file.
 
-        Where to `compute` is not stored: it is a matter of the machine.
+        Parameters
+        ----------
+        path : str or Path
+            Of a file that `save` has written.
+        space : Space, dict of parameters, or list of (low, high) pairs, optional
+            Another space of the same parameters: old data are kept, inside it or not.
+        compute : str
+            Where the model is computed. It is not stored: it is a matter of the machine.
+
+        Returns
+        -------
+        Optimizer
+            One that gives the same next suggestion.
+
+        Raises
+        ------
+        FileError
+            If the file is not there or damaged.
         """
-        study = saving.read(path)
-        place(compute)  # what is wrong with it is no damage of the file
+        saved = study.read(path)
+        array_of(compute)  # what is wrong with it is no damage of the file
         try:
             optimizer = cls(
-                study.space, study.direction, study.method, study.seed,
-                noise=study.noise, num_initial=study.num_initial, threads=study.threads, compute=compute,
+                saved.space if space is None else space, saved.direction, saved.method, saved.seed,
+                noise=saved.noise, num_initial=saved.num_initial, threads=saved.threads, compute=compute,
             )  # fmt: skip
         except XstarError as error:
+            if space is not None:
+                raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
-        if space is not None:
-            optimizer.space = Space.of(space)
-        for trial in study.trials:
-            optimizer._trials[trial.number] = replace(trial, params=optimizer.space.accept(trial.params))
-        return optimizer
+        return optimizer._knowing(saved.trials, None)
 
     # Inside
 
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.direction == "maximize" else -1.0
+    def _limits(self) -> AbstractContextManager[None]:
+        return limited_threads(self.threads)
 
-    def _in_user_units(self, model: Model, mean: HostArray, sd: HostArray) -> tuple[HostArray, HostArray]:
-        return self._sign * model.scaling.inverse(mean), model.scaling.spread(mean, sd)
+    def _gather(self, counts: Callable[[Trial], bool] = lambda _: True) -> Evidence:
+        return gather(self._settings, [trial for trial in self._trials.values() if counts(trial)])
 
-    def _unordered(self) -> frozenset[str]:
-        parameters = self.space.parameters.items()
-        return frozenset(name for name, parameter in parameters if isinstance(parameter, Categorical))
+    def _model(self, counts: Callable[[Trial], bool] = lambda _: True) -> Model:
+        """The model of everything told so far, or of the trials that count; pending ones have no part in it."""
+        evidence = self._gather(counts)
+        if evidence.count == 0:
+            alone = any(trial.state == "done" for trial in self._trials.values())
+            raise TrialError(
+                "nothing has been told yet but this trial, so there is nothing to explain it by."
+                if alone
+                else "nothing has been told yet; tell the value of at least one trial first."
+            )
+        return self._models.model(self._settings, evidence)
 
-    def _rows(self, points: Sequence[Any]) -> HostArray:
+    def _rows(self, points: Sequence[Point | Trial]) -> HostArray:
         if isinstance(points, Mapping | Trial):
             raise DataError("points must be a list of parameters or trials; for one point, put it into a list.")
         accepted = (self.space.accept(point.params if isinstance(point, Trial) else point) for point in points)
         rows = [self.space.encode(params) for params in accepted]
         return np.array(rows).reshape(len(rows), self.space.domain.dimension)
-
-    def _bits(self, model: Model, rows: HostArray) -> HostArray:
-        """The expected information at points (m, d), by the method's own PES or, if it has none, the default."""
-        acquisition = self.method.acquisition if isinstance(self.method.acquisition, PES) else PES()
-        score = model.prepare(acquisition, np.random.default_rng([self.seed, 4]))
-        return to_numpy(score(rows)) / math.log(2.0)
-
-    def _settings(self) -> tuple[Any, ...]:
-        return self.space, self.direction, self._method_given, self.seed, self.noise, self.compute
-
-    def _gather(self) -> Evidence:
-        return gather(self.space, self._trials.values(), self._sign, self.noise)
-
-    def _model(self) -> Model:
-        """The model of everything told so far; pending trials have no part in it."""
-        if self._fitted is None:
-            evidence = self._gather()
-            if evidence.count == 0:
-                raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
-            self._fitted = self._fit(evidence)
-        return self._fitted
-
-    def _fit(self, evidence: Evidence) -> Model:
-        return fit(self.space.domain, evidence, self.method, Seeds(self.seed, 0).inference(), self.noise, self._like)
 
 
 def _copy(trial: Trial) -> Trial:

@@ -17,7 +17,7 @@ from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
-from xstar.suggestion import NUMERICAL
+from xstar.engine.suggest import NUMERICAL
 from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
 StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
@@ -50,7 +50,7 @@ class Result:
 
     def report(self, path: str | Path) -> Path:
         """Write a page (HTML, one file) with the result, its trials and pictures; returns its path."""
-        from xstar.report import write_report
+        from xstar.views.report import write_report
 
         return write_report(self.optimizer, path, self.stop_reason)
 

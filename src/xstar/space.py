@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -391,6 +391,12 @@ class Space:
     def same(self, params: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
         """Whether accepted parameters are equal, choices by their kind too."""
         return all(_same(params[name], others[name]) for name in self.parameters)
+
+
+SpaceLike: TypeAlias = Space | Mapping[str, Parameter] | Sequence[tuple[float, float] | Parameter]
+"""What `Space.of` makes a space of: a space, a dictionary of parameters, or a list of (low, high) pairs."""
+Point: TypeAlias = Mapping[str, Any] | Sequence[Any] | HostArray
+"""Parameters by name or, for bounds, by position."""
 
 
 def _check_order(parameter: Real | Integer, name: str) -> None:

@@ -10,13 +10,14 @@ import numbers
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import as_float
+from xstar.space import Point
 
 State = Literal["pending", "done", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
@@ -35,7 +36,8 @@ class Trial:
     reason: str | None = None
     """Why it failed or was withdrawn."""
     diagnostics: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """How the suggestion came about: `rung` is the method used, `why` says why it was not the one asked for."""
+    """How the suggestion came about: `method` is what chose it, `fallback` why it was not the one asked for; how the
+    hyperparameters were inferred (`kernel`, `inference_converged`, ...); and what the method itself has to say."""
 
     @property
     def x(self) -> HostArray:
@@ -52,8 +54,8 @@ class Recommendation:
     """The posterior mean there, in the units of the values."""
     sd: float
     """And its standard deviation: of the function, not of another noisy evaluation."""
-    success: float = 1.0
-    """The chance that an evaluation there succeeds; 1 if none has failed."""
+    feasibility: float = 1.0
+    """The probability that an evaluation there is feasible; 1 if none has failed."""
 
     @property
     def x(self) -> HostArray:
@@ -76,11 +78,11 @@ class Explanation:
     """Distance to the nearest told point, failures included, in the unit cube."""
     exploration: float
     """How unknown the place is: the share of the prior variance that the data have left, from 0 to 1."""
-    success: float
-    """The chance that the evaluation succeeds; 1 if none has failed."""
-    rung: str | None
+    feasibility: float
+    """The probability that the evaluation is feasible; 1 if none has failed."""
+    method: str | None
     """The method that made the suggestion, or a simpler one that it fell back to; None if it was not asked for."""
-    why: str | None
+    fallback: str | None
     """Why it fell back."""
 
     def __str__(self) -> str:
@@ -90,10 +92,10 @@ class Explanation:
             f"place                  {self.nearest:.3f} from the nearest told point (in the unit cube)",
             f"exploration            {self.exploration:.0%} of what could be known there is still unknown",
         ]
-        if self.success < 1.0:
-            lines.append(f"chance of success      {self.success:.0%}")
-        if self.rung is not None:
-            lines.append(f"suggested by           {self.rung}" + (f" ({self.why})" if self.why else ""))
+        if self.feasibility < 1.0:
+            lines.append(f"P(feasible)            {self.feasibility:.0%}")
+        if self.method is not None:
+            lines.append(f"suggested by           {self.method}" + (f" ({self.fallback})" if self.fallback else ""))
         return "\n".join(lines)
 
 
@@ -152,11 +154,20 @@ class OptimumPosterior:
         return "\n".join(lines)
 
 
+TrialLike: TypeAlias = Trial | int | Point
+"""A trial, its number, or parameters."""
+
+
 def vector(params: Mapping[str, Any]) -> HostArray:
     """Values as an array: of numbers, or of objects where some are none."""
     values = list(params.values())
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     return np.array(values, dtype=None if numeric else object)
+
+
+def renamed_diagnostics(diagnostics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the diagnostics of a trial by their present names: studies from before 0.1.0 have others."""
+    return {{"rung": "method", "why": "fallback"}.get(key, key): value for key, value in diagnostics.items()}
 
 
 def check_sd(sd: Any, name: str) -> float:

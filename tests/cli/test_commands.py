@@ -13,7 +13,7 @@ from optuna.trial import TrialState
 
 import xstar
 from xstar import Optimizer
-from xstar.definition import Definition
+from xstar.files.definition import Definition
 
 MIXED = """
 lr = { low = 1e-4, high = 1.0, log = true }

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xstar.cli.sheet import rounded, step
-from xstar.definition import Definition
+from xstar.files.definition import Definition
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
 from xstar.optimizer import Optimizer
 from xstar.space import Integer, Real

@@ -17,7 +17,7 @@ from tests.test_definition import TABLES
 from xstar import Optimizer
 from xstar.cli import studies
 from xstar.cli.studies import DEFINITION, open_study
-from xstar.definition import Definition
+from xstar.files.definition import Definition
 
 MIXED = 'x = { low = 0.0, high = 1.0 }\nc = ["a", "b"]'
 DEAD = "postgresql://tester:pass-w0rd@127.0.0.1:1/x"

@@ -24,7 +24,7 @@ from xstar.cli.program import as_json
 from xstar.cli.studies import open_study
 from xstar.cli.trials import withdraw
 from xstar.cli.worker import DEATHS, WORKER
-from xstar.integrations.records import WITHDRAWN
+from xstar.integrations.optuna.records import WITHDRAWN
 
 ECHO = ("--", "echo", "{x}")
 STATES = {TrialState.COMPLETE: "done", TrialState.FAIL: "failed", TrialState.RUNNING: "running"}

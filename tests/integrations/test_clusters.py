@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import TrialState
 
 from tests.integrations.guide import programs, write_programs
-from xstar.integrations import records
+from xstar.integrations.optuna import records
 
 INSTALL = "pip install 'xstar[clusters]'"
 

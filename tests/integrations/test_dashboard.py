@@ -24,7 +24,7 @@ from xstar.acquisition import PES
 from xstar.errors import SettingsError
 from xstar.gp import MAP, Matern52
 from xstar.integrations import dashboard
-from xstar.integrations.figures import parts
+from xstar.views.figures import parts
 from xstar.plots import most_sensitive
 from xstar.trial import OptimumPosterior
 

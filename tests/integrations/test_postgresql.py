@@ -18,7 +18,7 @@ from optuna.trial import TrialState
 from tests.integrations.guide import write_programs
 from tests.integrations.worker import branin, sampler, storage
 from xstar.cli.trials import count
-from xstar.integrations import records
+from xstar.integrations.optuna import records
 
 pytest.importorskip("psycopg", reason="needs psycopg: pip install 'xstar[postgresql]'")
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")

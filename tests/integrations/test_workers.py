@@ -7,7 +7,7 @@ import optuna
 from optuna.trial import TrialState
 
 from tests.integrations.guide import write_programs
-from xstar.integrations import records
+from xstar.integrations.optuna import records
 
 
 def test_three_processes_on_sqlite(tmp_path):

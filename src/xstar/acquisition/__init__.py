@@ -5,6 +5,7 @@ from xstar.acquisition.es import ES
 from xstar.acquisition.improvement import EI, LogEI
 from xstar.acquisition.mes import MES
 from xstar.acquisition.pes import PES
+from xstar.acquisition.prepared import Prepared
 from xstar.acquisition.thompson import Thompson
 
-__all__ = ["EI", "ES", "MES", "PES", "Acquisition", "LogEI", "Score", "Thompson"]
+__all__ = ["EI", "ES", "MES", "PES", "Acquisition", "LogEI", "Prepared", "Score", "Thompson"]

@@ -16,22 +16,27 @@ Notation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.acquisition.improvement import ImprovementScore
+from xstar.acquisition.prepared import Prepared
 from xstar.entropy.ep import expectation_propagation
-from xstar.entropy.maximizers import Region
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, add_diagonal, identity, move, namespace, solve_lower, to_numpy, zeros
+from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
 from xstar.numerics.designs import sobol
 from xstar.numerics.linalg import safe_cholesky
-from xstar.numerics.streams import Random, Streams
+from xstar.numerics.random import Generators, Random
 from xstar.search.box import distinct
+from xstar.search.region import Region
 
 CANDIDATES = 2048
 """Sobol points among which the representers are drawn."""
@@ -57,70 +62,91 @@ class ES(Acquisition):
         integer(self.num_representers, "num_representers", 2)
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
-        if isinstance(rng, Streams) or post.batch_shape[0] > 1:
+        if isinstance(rng, Generators) or post.batch_shape[0] > 1:
             raise SettingsError("ES is for one problem at a time.")
         later = fantasize(post, pending)
         candidates = move(distinct(region.domain.snap(sobol(CANDIDATES, post.dimension, rng))), post.data.X)
-        log_weight = to_numpy(ImprovementScore(later, logarithm=True)(candidates))
-        if region.success is not None:
-            log_weight = log_weight + region.success.penalty(to_numpy(candidates))
+        log_weight = to_numpy(Prepared(ImprovementScore(later, logarithm=True))(candidates))
+        if region.restriction is not None:
+            log_weight = log_weight + region.restriction.penalty(to_numpy(candidates))
         # The largest of log weight + Gumbel noise are a draw without replacement, in proportion to the weights.
         picked = np.argsort(-(log_weight + rng.gumbel(size=len(log_weight))), kind="stable")[: self.num_representers]
         representers = move(to_numpy(candidates)[picked], post.data.X)
         return ESScore(later.joined(), representers, move(log_weight[picked], post.data.X))
 
 
+@dataclass(frozen=True)
 class ESScore(Score):
     """The expected gain of information in nats."""
 
-    def __init__(self, post: Posterior, representers: Array, log_density: Array) -> None:
-        xp = namespace(representers)
-        self.post, self.representers, self.log_density = post, representers, log_density
-        mean, covariance = post.joint(representers)
+    post: Posterior
+    """Leading axis H."""
+    representers: Array
+    """z, shape (N, d)."""
+    log_density: Array
+    """log u, shape (N,)."""
+
+    @property
+    def like(self) -> Array:
+        return self.representers
+
+    @property
+    def num_problems(self) -> int:
+        return 1
+
+    @property
+    def elements_per_point(self) -> int:
+        H, N = self._beliefs.log_p.shape
+        return int(H * N * (N + INNOVATIONS))
+
+    @property
+    def diagnostics(self) -> Mapping[str, Any]:
+        residual = float(namespace(self.representers).max(self._beliefs.residual))
+        return {"representers": len(self.log_density), "ep_sweeps": self._beliefs.sweeps, "ep_residual": residual}
+
+    @cached_property
+    def _beliefs(self) -> Beliefs:
+        xp = namespace(self.representers)
+        mean, covariance = self.post.joint(self.representers)
         # Close representers have values that are combinations of each other; noise of their own keeps EP sound.
         nugget = NUGGET * xp.mean(xp.linalg.diagonal(covariance), axis=-1, keepdims=True)
-        noisy = add_diagonal(covariance, xp.broadcast_to(nugget, mean.shape))
-        beliefs = maximum_probabilities(mean, noisy)
-        self.log_p, self.slope, self.bend = beliefs[:3]
-        self.whitened = post.whiten(post.kernel.covariance(post.hyper, post.data.X, representers))
-        nodes, weights = np.polynomial.hermite_e.hermegauss(INNOVATIONS)
-        self.nodes = move(nodes, representers)
-        self.weights = move(weights / weights.sum(), representers)
-        H, N = self.log_p.shape
-        super().__init__(
-            representers,
-            1,
-            H * N * (N + INNOVATIONS),
-            {"representers": N, "ep_sweeps": beliefs[3], "ep_residual": float(xp.max(beliefs[4]))},
-        )
+        return maximum_probabilities(mean, add_diagonal(covariance, xp.broadcast_to(nugget, mean.shape)))
 
-    def _value(self, X: Array) -> Array:
-        """At points (1, m, d), shape (1, m)."""
+    @cached_property
+    def _whitened(self) -> Array:
+        """L^{-1} k(X, z), shape (H, n, N)."""
+        return self.post.whiten(self.post.kernel.covariance(self.post.hyper, self.post.data.X, self.representers))
+
+    def value(self, X: Array, /) -> Array:
         xp = namespace(X)
         X = X[0, ...]
         kernel, hyper = self.post.kernel, self.post.hyper
         whitened = self.post.whiten(kernel.covariance(hyper, self.post.data.X, X))
         cross = kernel.covariance(hyper, X, self.representers)
-        cross = cross - xp.matmul(xp.linalg.matrix_transpose(whitened), self.whitened)
+        cross = cross - xp.matmul(xp.linalg.matrix_transpose(whitened), self._whitened)
         variance = xp.clip(hyper.variance[:, None] - xp.sum(whitened * whitened, axis=-2), min=0.0)
         least = LEAST_VARIANCE * hyper.variance[:, None]
         a = cross / xp.sqrt(xp.maximum(variance + hyper.noise_variance[:, None], least))[..., None]
-        b = xp.matmul(a, xp.linalg.matrix_transpose(self.slope))
-        c = xp.sum(xp.matmul(a[:, None, :, :], self.bend) * a[:, None, :, :], axis=-1)
+        b = xp.matmul(a, xp.linalg.matrix_transpose(self._beliefs.slope))
+        c = xp.sum(xp.matmul(a[:, None, :, :], self._beliefs.bend) * a[:, None, :, :], axis=-1)
         b, c = b[..., None], xp.linalg.matrix_transpose(c)[..., None]
-        change = b * self.nodes - 0.5 * c * self.nodes**2 - 0.5 * b * b + 0.5 * c
-        before = self.log_p[:, None, :]
+        points, shares = np.polynomial.hermite_e.hermegauss(INNOVATIONS)
+        nodes, weights = move(points, X), move(shares / shares.sum(), X)
+        change = b * nodes - 0.5 * c * nodes**2 - 0.5 * b * b + 0.5 * c
+        before = self._beliefs.log_p[:, None, :]
         after = _normalized(before[..., None] + change, axis=-2)
-        gain = self._information(after, self.log_density[:, None], axis=-2) @ self.weights
+        gain = self._information(after, self.log_density[:, None], axis=-2) @ weights
         return xp.mean(gain - self._information(before, self.log_density, axis=-1), axis=0)[None, :]
 
-    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+    def evaluate(self, X: Array, /) -> Evaluation:
+        """The gradient is a difference quotient."""
         xp = namespace(X)
-        steps = STEP * identity(self.dimension, X)
+        d = int(X.shape[-1])
+        steps = STEP * identity(d, X)
         slopes = []
-        for i in range(self.dimension):
-            slopes.append((self._value(X + steps[i, :]) - self._value(X - steps[i, :])) / (2.0 * STEP))
-        return self._value(X), xp.stack(slopes, axis=-1)
+        for i in range(d):
+            slopes.append((self.value(X + steps[i, :]) - self.value(X - steps[i, :])) / (2.0 * STEP))
+        return Evaluation(self.value(X), xp.stack(slopes, axis=-1))
 
     @staticmethod
     def _information(log_p: Array, log_density: Array, axis: int) -> Array:
@@ -129,11 +155,23 @@ class ESScore(Score):
         return xp.sum(xp.exp(log_p) * (log_p + log_density), axis=axis)
 
 
-def maximum_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Array, int, Array]:
-    """log p_i, its gradient and minus its Hessian in the mean, EP's sweeps and residual, for a Gaussian vector.
+class Beliefs(NamedTuple):
+    """About which of N values is the largest."""
 
-    `mean` (H, N) and `covariance` (H, N, N); results (H, N), (H, N, N), (H, N, N, N), number, (H, N).
-    """
+    log_p: Array
+    """Shape (H, N)."""
+    slope: Array
+    """Its gradient in the mean, shape (H, N, N)."""
+    bend: Array
+    """Minus its Hessian in the mean, shape (H, N, N, N)."""
+    sweeps: int
+    """Of EP."""
+    residual: Array
+    """Of EP, shape (H, N)."""
+
+
+def maximum_probabilities(mean: Array, covariance: Array) -> Beliefs:
+    """Return the probability that each entry of a Gaussian vector is the largest; `mean` (H, N), `covariance` (H, N, N)."""
     xp = namespace(mean)
     H, N = mean.shape
     pairs = move(np.stack([np.eye(N)[i] - np.delete(np.eye(N), i, axis=0) for i in range(N)]), mean)
@@ -149,7 +187,7 @@ def maximum_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array,
     root = xp.sqrt(sites.precision)
     factor = safe_cholesky(identity(N - 1, mean) + root[..., :, None] * V0 * root[..., None, :]).factor
     half = solve_lower(factor, root[..., :, None] * pairs)
-    return (
+    return Beliefs(
         _normalized(sites.log_evidence, axis=-1),
         xp.matmul(transposed, r[..., None])[..., 0],
         xp.matmul(xp.linalg.matrix_transpose(half), half),

@@ -7,15 +7,19 @@ its logarithm is exact over hundreds of decades, which is what makes it easy to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from xstar.acquisition.base import Acquisition, Score, fantasize
-from xstar.entropy.maximizers import Region
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.ascent import Evaluation
 from xstar.numerics.normal import log_ndtr, truncated_moments
-from xstar.numerics.streams import Random
+from xstar.numerics.random import Random
 from xstar.search.candidates import inside_cube
+from xstar.search.region import Region
 
 LEAST_SD = 1e-10
 """The predicted standard deviation is not taken below this share of the amplitude."""
@@ -37,33 +41,56 @@ class LogEI(Acquisition):
         return ImprovementScore(fantasize(post, pending), logarithm=True)
 
 
+@dataclass(frozen=True)
 class ImprovementScore(Score):
     """EI or its logarithm."""
 
-    def __init__(self, post: Posterior, *, logarithm: bool) -> None:
-        xp = namespace(post.factor)
-        R, H = post.batch_shape
-        self.post, self.logarithm, self.additive = post, logarithm, logarithm
-        # Without data there is nothing to improve on but the prior mean.
+    post: Posterior
+    """Leading axes (R, H)."""
+    logarithm: bool
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        return self.logarithm
+
+    @property
+    def like(self) -> Array:
+        return self.post.data.X
+
+    @property
+    def num_problems(self) -> int:
+        return int(self.post.batch_shape[0])
+
+    @property
+    def elements_per_point(self) -> int:
+        R, H = self.post.batch_shape
+        return int(R * H * (2 + self.post.data.count))
+
+    @property
+    def diagnostics(self) -> Mapping[str, Any]:
+        return {"best": to_numpy(self.best[0, ...]).tolist()} if self.num_problems == 1 else {}
+
+    @cached_property
+    def best(self) -> Array:
+        """What is improved on, shape (R, H); without data in the cube, the prior mean."""
+        xp = namespace(self.post.factor)
         # Fantasies have values of their own for each hyperparameter sample, but all at the same points.
-        points = post.data.X[:, :1, ...]
+        points = self.post.data.X[:, :1, ...]
+        none = xp.zeros_like(self.post.hyper.amplitude)
+        if points.shape[-2] == 0:
+            return none
         inside = move(inside_cube(points), points)
-        none = xp.zeros_like(post.hyper.amplitude)
-        self.best = none
-        if points.shape[-2] > 0:
-            best = xp.max(xp.where(inside, post.predict_mean(points), -xp.inf), axis=-1)
-            self.best = xp.where(xp.isfinite(best), best, none)
-        diagnostics = {"best": to_numpy(self.best[0, ...]).tolist()} if R == 1 else {}
-        super().__init__(post.data.X, R, R * H * (2 + post.data.count), diagnostics)
+        best = xp.max(xp.where(inside, self.post.predict_mean(points), -xp.inf), axis=-1)
+        return xp.where(xp.isfinite(best), best, none)
 
-    def _take(self, problems: HostArray) -> ImprovementScore:
-        return ImprovementScore(self.post.take(problems), logarithm=self.logarithm)
+    def take(self, problems: HostArray, /) -> ImprovementScore:
+        return ImprovementScore(self.post.take(problems), self.logarithm)
 
-    def _value(self, X: Array) -> Array:
+    def value(self, X: Array, /) -> Array:
         mean, variance = self.post.predict(X[:, None, ...])
         return self._combine(self._log_improvement(mean, self._sd(variance)))
 
-    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+    def evaluate(self, X: Array, /) -> Evaluation:
         xp = namespace(X)
         mean, variance, mean_slope, variance_slope = self.post.predict_gradient(X[:, None, ...])
         sd = self._sd(variance)
@@ -74,7 +101,7 @@ class ImprovementScore(Score):
         sd_slope = 0.5 * variance_slope / sd[..., None]
         slope = (sd_slope + (mean_slope - z[..., None] * sd_slope) / excess[..., None]) / sd[..., None]
         share = xp.exp(each - value[:, None, :]) if self.logarithm else xp.exp(each)
-        return value, xp.sum(share[..., None] * slope, axis=1) / each.shape[1]
+        return Evaluation(value, xp.sum(share[..., None] * slope, axis=1) / each.shape[1])
 
     def _sd(self, variance: Array) -> Array:
         xp = namespace(variance)

@@ -6,16 +6,20 @@ With g = (f_star - mean) / sd for sampled maximum values f_star, the score is th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
 from xstar.acquisition.improvement import LEAST_SD
-from xstar.entropy.maximizers import Region, draw_maximizers
+from xstar.entropy.maximizers import draw_maximizers
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, namespace, take_rows
+from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
 from xstar.numerics.normal import log_ndtr, log_ndtr_tail, truncated_moments
-from xstar.numerics.streams import Random
+from xstar.numerics.random import Random
+from xstar.search.region import Region
 
 
 @dataclass(frozen=True)
@@ -36,25 +40,46 @@ class MES(Acquisition):
         return MESScore(*condition_on_pending(post, drawn.paths, pending, rng), drawn.value)
 
 
+@dataclass(frozen=True)
 class MESScore(Score):
     """The information in nats."""
 
-    def __init__(self, post: Posterior, alpha: Array, maxima: Array) -> None:
-        self.post, self.alpha, self.maxima = post, alpha, maxima
-        R, H, S = maxima.shape
-        super().__init__(post.data.X, R, R * H * (2 * S + 2 + post.data.count), {"samples": R * H * S})
+    post: Posterior
+    """Leading axes (R, H)."""
+    alpha: Array
+    """K^{-1} of each path's targets, shape (R, H, 1 or S, n)."""
+    maxima: Array
+    """f_star, shape (R, H, S)."""
 
-    def _take(self, problems: HostArray) -> MESScore:
+    @property
+    def like(self) -> Array:
+        return self.post.data.X
+
+    @property
+    def num_problems(self) -> int:
+        return int(self.maxima.shape[0])
+
+    @property
+    def elements_per_point(self) -> int:
+        R, H, S = self.maxima.shape
+        return int(R * H * (2 * S + 2 + self.post.data.count))
+
+    @property
+    def diagnostics(self) -> Mapping[str, Any]:
+        R, H, S = self.maxima.shape
+        return {"samples": R * H * S}
+
+    def take(self, problems: HostArray, /) -> MESScore:
         return MESScore(self.post.take(problems), *(take_rows(part, problems) for part in (self.alpha, self.maxima)))
 
-    def _value(self, X: Array) -> Array:
+    def value(self, X: Array, /) -> Array:
         xp = namespace(X)
         X = X[:, None, ...]
         cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
         g, _ = self._gap(self._mean(cross), self.post.predict(X)[1])
         return xp.mean(_information(g), axis=(1, 2))
 
-    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+    def evaluate(self, X: Array, /) -> Evaluation:
         xp = namespace(X)
         X = X[:, None, ...]
         cross, slopes = self.post.kernel.covariance_and_gradient(self.post.hyper, X, self.post.data.X)
@@ -68,7 +93,7 @@ class MESScore(Score):
         by_sd = -xp.sum(by_gap * g, axis=2) / sd
         gradient = xp.sum(xp.matmul(through_mean[..., None, :], slopes)[..., 0, :], axis=1)
         gradient = gradient + xp.sum((0.5 * by_sd / sd)[..., None] * variance_slope, axis=1)
-        return xp.mean(_information(g), axis=(1, 2)), gradient
+        return Evaluation(xp.mean(_information(g), axis=(1, 2)), gradient)
 
     def _mean(self, cross: Array) -> Array:
         return namespace(cross).matmul(cross[:, :, None, ...], self.alpha[..., None])[..., 0]

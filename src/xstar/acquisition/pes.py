@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,14 +17,15 @@ from xstar.acquisition.base import Acquisition, Score, condition_on_pending, sha
 from xstar.entropy.conditioned import Conditioned, Prediction, Truncation, condition
 from xstar.entropy.constraints import constrain
 from xstar.entropy.functionals import Functionals
-from xstar.entropy.maximizers import Maximizers, Region, best_of_each, draw_maximizers
+from xstar.entropy.maximizers import Maximizers, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, take_rows, to_numpy
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
-from xstar.numerics.streams import Random, permutations
+from xstar.numerics.random import Random, permutations
 from xstar.search.candidates import inside_cube
+from xstar.search.region import Region
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class PES(Acquisition):
     incumbent: str = "latent"
     paths: str = "exact"
     num_rivals: int = 10
+    informative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         integer(self.num_samples, "num_samples", 1)
@@ -77,7 +78,7 @@ class PES(Acquisition):
             present=present, along=smooth,
         )  # fmt: skip
         post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
-        return PESScore(condition(post, alpha, functionals, constraints), drawn)
+        return PESScore.of(condition(post, alpha, functionals, constraints), drawn)
 
     def _rivals(self, post: Posterior, drawn: Maximizers, rng: Random) -> tuple[Array, Array]:
         """Points that f(x_star) must beat: the best data, and maximizers of other paths, no two of them close.
@@ -85,7 +86,7 @@ class PES(Acquisition):
         Shape (R, 1, k, d), and which of them there are, (R, k).
         """
         R, d = int(drawn.x.shape[0]), post.dimension
-        points, inside = best_of_each(post)
+        points, inside = drawn.incumbents
         kept = 0 if self.incumbent == "paper" else int(inside.sum(axis=1).max(initial=0))
         best, inside = to_numpy(points)[:, :kept], inside[:, :kept]
         others = to_numpy(drawn.x).reshape(R, -1, d)
@@ -132,34 +133,39 @@ def _apart(points: HostArray, count: int) -> tuple[HostArray, HostArray]:
     return np.where(found[..., None], chosen[:, :most], points[:, :1]), found
 
 
+@dataclass(frozen=True)
 class PESScore(Score):
     """The information in nats, averaged over the samples that are not dropped."""
 
-    def __init__(self, conditioned: Conditioned, drawn: Maximizers) -> None:
+    conditioned: Conditioned
+    maximizers: Maximizers
+    weight: Array
+    """Of each sample, shape (R, H, S, 1); zero for those that are dropped."""
+    elements: int
+    outcome: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, conditioned: Conditioned, drawn: Maximizers) -> PESScore:
+        """Return the score of sampled maximizers, without the samples that came out not finite or not settled."""
         xp = namespace(drawn.x)
-        parts = (
-            conditioned.reducer,
-            conditioned.shift,
-            conditioned.toward,
-            conditioned.best_mean,
-            conditioned.best_variance,
-        )
+        names = ("reducer", "shift", "toward", "best_mean", "best_variance")
         finite = conditioned.sites.residual <= UNSETTLED
-        for part in parts:
+        for name in names:
+            part = getattr(conditioned, name)
             finite = finite & xp.all(xp.isfinite(xp.reshape(part, (*finite.shape, -1))), axis=-1)
         kept = xp.sum(xp.astype(finite, drawn.x.dtype), axis=(1, 2), keepdims=True)
-        self.conditioned = replace(conditioned, **{
-            name: xp.where(xp.reshape(finite, (*finite.shape, *([1] * (part.ndim - 3)))), part, 0.0)
-            for name, part in zip(("reducer", "shift", "toward", "best_mean", "best_variance"), parts, strict=True)
-        })  # fmt: skip
-        self.maximizers = drawn
-        self._weight = xp.astype(finite, drawn.x.dtype)[..., None] / xp.maximum(kept, 1.0)[..., None]
+        parts = {}
+        for name in names:
+            part = getattr(conditioned, name)
+            parts[name] = xp.where(xp.reshape(finite, (*finite.shape, *([1] * (part.ndim - 3)))), part, 0.0)
         post = conditioned.post
         R, H, S = finite.shape
-        super().__init__(
-            drawn.x,
-            R,
-            R * (H * S * (2 * conditioned.functionals.length + conditioned.reducer.shape[-2]) + H * post.data.count),
+        per_path = 2 * conditioned.functionals.length + conditioned.reducer.shape[-2]
+        return cls(
+            replace(conditioned, **parts),
+            drawn,
+            xp.astype(finite, drawn.x.dtype)[..., None] / xp.maximum(kept, 1.0)[..., None],
+            R * (H * S * per_path + H * post.data.count),
             {
                 "samples": R * H * S,
                 "dropped": R * H * S - int(xp.sum(kept)),
@@ -171,39 +177,45 @@ class PESScore(Score):
             },
         )
 
-    @cached_property
-    def _rough(self) -> PESScore:
-        """The same with a few samples only: enough to find out where to climb."""
-        _, H, S = self._weight.shape[:3]
+    @property
+    def like(self) -> Array:
+        return self.maximizers.x
+
+    @property
+    def elements_per_point(self) -> int:
+        return self.elements
+
+    @property
+    def diagnostics(self) -> Mapping[str, Any]:
+        return self.outcome
+
+    @property
+    def num_problems(self) -> int:
+        return int(self.weight.shape[0])
+
+    @property
+    def starts(self) -> Array:
+        """Where maxima are expected is where an observation may tell most about them."""
+        x = self.maximizers.x
+        return namespace(x).reshape(x, (x.shape[0], -1, x.shape[-1]))
+
+    def rough(self) -> PESScore:
+        """With a few samples only."""
+        _, H, S = self.weight.shape[:3]
         paths = -(-SCREENED // H)
         if paths >= S:
             return self
-        few = copy.copy(self)
-        few._latest = None
-        few.conditioned = self.conditioned.first(paths)
-        few._weight = self._weight[:, :, :paths, :] * (S / paths)
-        return few
+        weight = self.weight[:, :, :paths, :] * (S / paths)
+        return replace(self, conditioned=self.conditioned.first(paths), weight=weight)
 
-    def _screen(self, X: Array) -> Array:
-        return self._rough._value(X)
+    def take(self, problems: HostArray, /) -> PESScore:
+        return replace(self, conditioned=self.conditioned.take(problems), weight=take_rows(self.weight, problems))
 
-    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """Of the few samples that candidates are ranked by."""
-        return self._rough.evaluate(x, problems)
-
-    def _take(self, problems: HostArray) -> PESScore:
-        part = copy.copy(self)
-        part.__dict__.pop("_rough", None)
-        part._latest = None
-        part.conditioned = self.conditioned.take(problems)
-        part._weight = take_rows(self._weight, problems)
-        return part
-
-    def _value(self, X: Array) -> Array:
+    def value(self, X: Array, /) -> Array:
         p = self.conditioned.variances(X[:, None, ...])
         return self._information(p, self.conditioned.truncate(p)).value
 
-    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+    def evaluate(self, X: Array, /) -> Evaluation:
         c = self.conditioned
         X = X[:, None, ...]
         p = c.variances(X)
@@ -217,7 +229,7 @@ class PESScore(Score):
         by_q += (info.by_total * cut.by_covariance)[..., None] * c.toward[..., None, :]
         by_q += by_mean[..., None] * c.shift[..., None, :]
         by_variance = info.by_variance + info.by_total * cut.by_variance
-        return info.value, c.pull_back(X, p, by_variance, by_mean, by_q)
+        return Evaluation(info.value, c.pull_back(X, p, by_variance, by_mean, by_q))
 
     def _information(self, p: Prediction, cut: Truncation) -> _Information:
         """The score, and the derivatives of its summands in v(x) and in the total reduction."""
@@ -229,8 +241,8 @@ class PESScore(Score):
         known = p.variance + noise_variance <= certain
         before = xp.where(known, certain, p.variance + noise_variance)
         after = before - total
-        value = xp.sum(self._weight * -0.5 * xp.log1p(-total / before), axis=(1, 2))
-        by_total = xp.where(known | (p.reduction + cut.reduction > most), 0.0, self._weight * 0.5 / after)
+        value = xp.sum(self.weight * -0.5 * xp.log1p(-total / before), axis=(1, 2))
+        by_total = xp.where(known | (p.reduction + cut.reduction > most), 0.0, self.weight * 0.5 / after)
         return _Information(value, by_total, -by_total * total / before)
 
 

@@ -1,31 +1,33 @@
 """Thompson sampling: the maximizer of a posterior draw.
 
-The score is the draw itself. With several samples each is an objective of its own for `xstar.search`, which then
-returns a batch of points, one for each; called as a function, the score is their upper envelope.
+The score is the draw itself; of several draws, their upper envelope, whose maximizer is that of the highest of them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score
-from xstar.entropy.maximizers import Region
-from xstar.errors import SettingsError
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import integer
-from xstar.numerics.streams import Random, permutations
+from xstar.numerics.random import Random, permutations
+from xstar.search.region import Region
 
 
 @dataclass(frozen=True)
 class Thompson(Acquisition):
-    """`num_samples` posterior paths, each of a hyperparameter sample drawn at random. Pending points do not matter."""
+    """The highest of `num_samples` posterior paths, each of a hyperparameter sample drawn at random.
+
+    More samples explore more: the maximum is that of the most optimistic draw. Pending points do not matter.
+    """
 
     num_samples: int = 1
     num_features: int = 512
@@ -36,59 +38,70 @@ class Thompson(Acquisition):
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         R, H = post.batch_shape
-        if R > 1 and self.num_samples > 1:
-            raise SettingsError(f"several problems get one path each; received num_samples={self.num_samples}.")
         paths = draw_paths(post, math.ceil(self.num_samples / H), rng, num_features=self.num_features)
         each = paths.num_problems // R
         picked = permutations(rng, each)[:, : self.num_samples] + each * np.arange(R)[:, None]
-        return ThompsonScore(paths.take(picked.ravel()), together=R == 1)
+        return ThompsonScore(paths.take(picked.ravel()), int(R))
 
 
+@dataclass(frozen=True)
 class ThompsonScore(Score):
-    """Sample paths as scores."""
+    """The highest of each problem's paths."""
 
+    paths: Paths
+    """Batch shape (R S,): the paths of a problem in a row."""
+    count: int
+    """R."""
     additive = True
 
-    def __init__(self, paths: Paths, *, together: bool = True) -> None:
-        """`together`: whether all paths are of one problem, so that their envelope is its score."""
-        self.paths, self.together = paths, together
-        super().__init__(paths.hyper.lengthscales, paths.num_problems, 1, {"samples": paths.num_problems})
+    @property
+    def like(self) -> Array:
+        return self.paths.hyper.lengthscales
 
-    def screen(self, X: Any, /) -> Array:
-        """Each path at points (n, d), shape (samples, n)."""
-        return self.paths.screen(X)
+    @property
+    def num_problems(self) -> int:
+        return self.count
 
-    def value(self, x: Array, problems: HostArray, /) -> Array:
-        """Values of the given paths at their own points."""
-        return self.paths.value(x, problems)
+    @property
+    def elements_per_point(self) -> int:
+        """The paths divide their work into blocks themselves."""
+        return 1
 
-    def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """Value, gradient and Hessian of the given paths at their own points."""
-        return self.paths.evaluate(x, problems)
+    @property
+    def diagnostics(self) -> Mapping[str, Any]:
+        return {"samples": self.paths.num_problems}
 
-    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """The same with rounded cosines."""
-        return self.paths.evaluate_roughly(x, problems)
+    def rough(self) -> ThompsonScore:
+        """With rounded cosines."""
+        return ThompsonScore(self.paths.single, self.num_problems)
 
-    def __call__(self, X: Any) -> Array:
-        """The highest of the paths at points (n, d), shape (n,); of several problems each one's path (R, n)."""
-        if not self.together:
-            return self.paths(X)
-        return namespace(self.paths.weights).max(self.paths(X), axis=0)
+    def take(self, problems: HostArray, /) -> ThompsonScore:
+        each = self.paths.num_problems // self.num_problems
+        rows = (problems[:, None] * each + np.arange(each)).ravel()
+        return ThompsonScore(self.paths.take(rows), len(problems))
 
-    def value_and_gradient(self, X: Any) -> tuple[Array, Array]:
-        """The highest of the paths and its gradient at points (n, d)."""
-        value, gradient, _ = self.paths.derivatives(X)
-        if not self.together:
-            return value, gradient
-        xp = namespace(value)
-        rows = move(np.arange(self.num_problems), value)
-        chosen = xp.astype(rows[:, None] == xp.argmax(value, axis=0), gradient.dtype)
-        return xp.max(value, axis=0), xp.sum(chosen[..., None] * gradient, axis=0)
+    def value(self, X: Array, /) -> Array:
+        return namespace(X).max(self._by_problem(self.paths(self._for_each_path(X))), axis=1)
 
-    def _value(self, X: Array) -> Array:
-        return self.paths(X)
+    def evaluate(self, X: Array, /) -> Evaluation:
+        """With Hessians: those of the path that is highest."""
+        xp = namespace(X)
+        everything = np.arange(self.paths.num_problems)
+        parts = [self._by_problem(part) for part in self.paths.evaluate(self._for_each_path(X), everything)]
+        if parts[0].shape[1] == 1:
+            return Evaluation(*(part[:, 0, ...] for part in parts))
+        rows = move(np.arange(parts[0].shape[1]), X)
+        highest = xp.astype(rows[:, None] == xp.argmax(parts[0], axis=1)[:, None, :], X.dtype)
+        return Evaluation(*(xp.sum(xp.reshape(highest, (*highest.shape, *([1] * (part.ndim - 3)))) * part, axis=1)
+                            for part in parts))  # fmt: skip
 
-    def _value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        value, gradient, _ = self.paths.derivatives(X)
-        return value, gradient
+    def _for_each_path(self, X: Array) -> Array:
+        """Points (R, m, d) as (R S, m, d)."""
+        xp = namespace(X)
+        R, m, d = X.shape
+        each = self.paths.num_problems // R
+        return xp.reshape(xp.broadcast_to(X[:, None, ...], (R, each, m, d)), (R * each, m, d))
+
+    def _by_problem(self, part: Array) -> Array:
+        """(R S, ...) as (R, S, ...)."""
+        return namespace(part).reshape(part, (self.num_problems, -1, *part.shape[1:]))

@@ -55,7 +55,7 @@ def _run(options: argparse.Namespace, program: list[str], console: Console) -> i
         return _csv(options, console)
     import optuna
 
-    from xstar.cli import commands
+    from xstar.cli.commands import everything as commands
     from xstar.cli.studies import open_study
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -87,12 +87,12 @@ def _run(options: argparse.Namespace, program: list[str], console: Console) -> i
 
 
 def _work(options: argparse.Namespace, program: list[str], console: Console) -> int:
-    from xstar.cli import commands
+    from xstar.cli.commands import everything as commands
     from xstar.cli.settings import RunSettings
     from xstar.cli.studies import open_study
     from xstar.cli.trials import count
     from xstar.cli.worker import Worker
-    from xstar.definition import Definition
+    from xstar.files.definition import Definition
 
     if not options.study.endswith(".toml"):
         raise SettingsError("xstar run needs a definition, the path of a TOML file that ends in .toml.")
@@ -128,7 +128,7 @@ def _work(options: argparse.Namespace, program: list[str], console: Console) -> 
 
 def _csv(options: argparse.Namespace, console: Console) -> int:
     from xstar.cli.sheet import step
-    from xstar.definition import Definition
+    from xstar.files.definition import Definition
     from xstar.numerics.checks import integer
 
     path = Path(options.file)

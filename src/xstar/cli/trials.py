@@ -15,10 +15,9 @@ import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
-from xstar import repeats
 from xstar.cli.studies import Opened
 from xstar.errors import SpaceExhausted, TrialError
-from xstar.integrations.records import REASON, SD, WITHDRAWN
+from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN
 
 EXHAUSTED = (
     "every point of the space has been evaluated or is pending, and without noise there is nothing new to learn; xstar "
@@ -49,11 +48,8 @@ def check_not_exhausted(opened: Opened) -> None:
     """Complain if there is no point left to suggest, and none waiting."""
     if opened.study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
         return
-    optimizer = opened.optimizer()
-    try:
-        repeats.forbidden(optimizer.space, optimizer.trials, optimizer.noise)
-    except SpaceExhausted as error:
-        raise SpaceExhausted(EXHAUSTED) from error
+    if opened.optimizer().exhausted:
+        raise SpaceExhausted(EXHAUSTED)
 
 
 def tell(opened: Opened, number: int, value: float | None, sd: float | None, reason: str | None) -> bool:

@@ -10,23 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from xstar.entropy.success import Restricted, Success
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, take_rows, to_numpy
-from xstar.numerics.streams import Random, common
-from xstar.search import Domain, MixedSearch, Objective, cube, draw_grouped, inside_cube
-
-
-class Region(NamedTuple):
-    """Where the maximum may be."""
-
-    domain: Domain
-    success: Success | None = None
+from xstar.numerics.random import Random, common
+from xstar.search import MixedSearch, Objective, cube, draw_grouped, inside_cube
+from xstar.search.region import Region
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,9 @@ class Maximizers:
     converged: Array
     """Shape (R, H, S)."""
     stationary: Array
-    """False where the maximum is held back by the chance of success: the path may rise beyond. Shape (R, H, S)."""
+    """False where a restriction of the region holds the maximum back: the path may rise beyond. Shape (R, H, S)."""
+    incumbents: tuple[Array, HostArray]
+    """The best data, as `best_of_each` has them."""
 
 
 def draw_maximizers(
@@ -64,11 +58,12 @@ def draw_maximizers(
     sets = _feature_sets(num_samples, int(post.batch_shape[-1]))
     paths = draw_paths(post, num_samples, rng, num_features=num_features, kind=kind, num_sets=sets)
     data = post.data.X[:, 0, ...]
-    candidates = draw_grouped(num_candidates, data, common(rng), around=best_of_each(post)[0])
-    domain, success = region or Region(cube(paths.dimension))
+    incumbents = best_of_each(post)
+    candidates = draw_grouped(num_candidates, data, common(rng), around=incumbents[0])
+    domain, restriction = region or Region(cube(paths.dimension))
     if domain.discrete.any():
         paths = replace(paths, curved=np.flatnonzero(~domain.discrete))
-    objective: Objective = paths if success is None else Restricted(paths, success)
+    objective: Objective = paths if restriction is None else restriction.restrict(paths)
     found = MixedSearch(domain).maximize(objective, *candidates)
     xp = namespace(found.x)
     shape = (*paths.batch_shape, paths.dimension)
@@ -76,8 +71,8 @@ def draw_maximizers(
     value, _, hessian = paths.derivatives(own)
     assert hessian is not None, "paths have second derivatives"
     free = np.ones(paths.num_problems, dtype=bool)
-    if success is not None:
-        free = success.log_probability(to_numpy(found.x)) > success.floor + NOT_AT_THE_BORDER
+    if restriction is not None:
+        free = ~restriction.binds(to_numpy(found.x))
     scale = post.hyper.lengthscales[:, :, None, :]
     scaled = hessian[..., 0, :, :] * scale[..., :, None] * scale[..., None, :]
     outward = xp.where(found.active, xp.sign(found.x - 0.5), 0.0)
@@ -90,6 +85,7 @@ def draw_maximizers(
         hessian=scaled,
         converged=xp.reshape(found.converged, shape[:-1]),
         stationary=xp.reshape(move(free, found.x), shape[:-1]),
+        incumbents=incumbents,
     )
 
 
@@ -101,8 +97,6 @@ def _feature_sets(num_samples: int, num_hyper: int) -> int:
 
 FEATURE_SETS = 10
 """Different sets of random features among all paths of a problem, at least."""
-NOT_AT_THE_BORDER = 1e-3
-"""A log chance of success above the floor by this much does not hold a maximum back."""
 BEST_DATA = 3
 """How many of the best data are searched around, and are rivals of a sampled maximum."""
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel
 from xstar.numerics.arrays import Array, HostArray, move, namespace, take_rows
-from xstar.numerics.streams import Random
+from xstar.numerics.random import Random
 
 
 @dataclass(frozen=True)

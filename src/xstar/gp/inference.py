@@ -29,7 +29,7 @@ from xstar.gp.log_posterior import Groups, LogPosterior
 from xstar.gp.observations import Observations
 from xstar.gp.priors import Prior
 from xstar.gp.scores import Scores, log_normal
-from xstar.numerics.arrays import Array, HostArray, namespace, take_rows, to_numpy
+from xstar.numerics.arrays import Array, HostArray, namespace, to_numpy
 from xstar.numerics.ascent import ascend
 from xstar.numerics.chains import effective_sample_size, split_r_hat
 from xstar.numerics.checks import generator, instance, integer, positive
@@ -85,16 +85,40 @@ class Inference(ABC):
     def search(self) -> MAP | None:
         """The search for the most probable hyperparameters under the same prior; None if they are known."""
 
-    @abstractmethod
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+    ) -> Inferred:
+        """Infer hyperparameters from observations.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Of the Gaussian process.
+        X : array_like of shape (..., n, d)
+            Points of the unit cube; leading axes are independent data sets.
+        y : array_like of shape (..., n)
+            Values, of mean 0 and standard deviation 1 or so.
+        rng : numpy.random.Generator
+            For draws from the prior, and for chains.
+        noise_sd : array_like of shape (..., n), optional
+            The standard deviation of each value, as in `Posterior`.
+        groups : sequence of int of length d, optional
+            Coordinates with the same number share one lengthscale; a prior for each lengthscale is then one for each
+            group.
+
+        Returns
+        -------
+        Inferred
+            Hyperparameters, with what is known about their quality.
+        """
+        return self.infer_from(kernel, Observations.check(X, y, noise_sd), rng, groups)
+
+    @abstractmethod
+    def infer_from(
+        self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        """Hyperparameters for observations X (..., n, d), y (..., n) with noise_sd as in `Posterior`.
-
-        Coordinates with the same number in `groups` (d,) share one lengthscale; a prior for each lengthscale is then
-        one for each group. A `mode` that `self.search` has found for the same data is not searched for again.
-        """
+        """The same for checked data; a `mode` that `self.search` has found for them is not searched for again."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +136,10 @@ class Fixed(Inference):
     def search(self) -> None:
         return None
 
-    def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+    def infer_from(
+        self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        data = Observations.check(X, y, noise_sd)
         if self.hyper.dimension != data.dimension:
             raise SettingsError(
                 f"Fixed has {self.hyper.dimension} lengthscales, but the data have {data.dimension} coordinates."
@@ -152,11 +175,11 @@ class MAP(Inference):
     def search(self) -> MAP:
         return self
 
-    def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+    def infer_from(
+        self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        target = LogPosterior([kernel], Observations.check(X, y, noise_sd), self.prior, groups)
+        target = LogPosterior([kernel], data, self.prior, groups)
         found = self.climb(target, rng) if mode is None else mode
         hyper, density = target.in_shape(found.theta[:, None, :], found.log_density[:, None])
         return Inferred(hyper, density, bool(found.converged.all()), found.evaluations)
@@ -220,11 +243,11 @@ class SliceSampling(Inference):
         # The center of an approximation and a choice between kernels need not be exact.
         return MAP(self.prior, tolerance=0.01)
 
-    def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+    def infer_from(
+        self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        target = LogPosterior([kernel], Observations.check(X, y, noise_sd), self.prior, groups)
+        target = LogPosterior([kernel], data, self.prior, groups)
         found = self.search.climb(target, rng) if mode is None else mode
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
@@ -272,11 +295,11 @@ class PosteriorMean(Inference):
     def search(self) -> MAP:
         return self.sampling.search
 
-    def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None,
+    def infer_from(
+        self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        sampled = self.sampling.infer(kernel, X, y, rng, noise_sd, groups, mode=mode)
+        sampled = self.sampling.infer_from(kernel, data, rng, groups, mode=mode)
         hyper, xp = sampled.hyper, namespace(sampled.hyper.amplitude)
         mean = Hyperparameters(
             xp.mean(hyper.lengthscales, axis=-2, keepdims=True),
@@ -287,9 +310,8 @@ class PosteriorMean(Inference):
 
 
 def infer_under_best(
-    kernels: Sequence[Kernel], inference: Inference, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None,
-    groups: Groups = None,
-) -> tuple[Kernel, Inferred]:  # fmt: skip
+    kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator, groups: Groups = None
+) -> tuple[Kernel, Inferred]:
     """Hyperparameters under the kernel with the most probable mode, over all data sets together.
 
     The first kernel, if there is no other or hyperparameters are known. All modes are searched for at once, and that of
@@ -297,12 +319,12 @@ def infer_under_best(
     """
     search = inference.search
     if len(kernels) == 1 or search is None:
-        return kernels[0], inference.infer(kernels[0], X, y, rng, noise_sd, groups)
-    target = LogPosterior(kernels, Observations.check(X, y, noise_sd), search.prior, groups)
+        return kernels[0], inference.infer_from(kernels[0], data, rng, groups)
+    target = LogPosterior(kernels, data, search.prior, groups)
     found = search.climb(target, rng)
     best = int(np.argmax(found.log_density.reshape(len(kernels), -1).sum(axis=1)))
     mode = found.take(slice(best * target.num_sets, (best + 1) * target.num_sets))
-    return kernels[best], inference.infer(kernels[best], X, y, rng, noise_sd, groups, mode=mode)
+    return kernels[best], inference.infer_from(kernels[best], data, rng, groups, mode=mode)
 
 
 class Chosen(NamedTuple):
@@ -316,23 +338,22 @@ class Chosen(NamedTuple):
 
 
 def infer_each_under_best(
-    kernels: Sequence[Kernel], inference: Inference, X: Array, y: Array, rng: np.random.Generator
+    kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator
 ) -> list[Chosen]:
-    """Hyperparameters of R data sets (R, n, d), (R, n), each under the kernel with its own most probable mode.
+    """Hyperparameters of R data sets, each under the kernel with its own most probable mode.
 
     Where hyperparameters are known, under the first kernel.
     """
-    R = int(X.shape[0])
+    (R,) = data.batch_shape
     search = inference.search
     if len(kernels) == 1 or search is None:
-        return [Chosen(np.arange(R), kernels[0], inference.infer(kernels[0], X, y, rng))]
-    found = search.climb(LogPosterior(kernels, Observations.check(X, y, None), search.prior, None), rng)
+        return [Chosen(np.arange(R), kernels[0], inference.infer_from(kernels[0], data, rng))]
+    found = search.climb(LogPosterior(kernels, data, search.prior, None), rng)
     best = np.argmax(found.log_density.reshape(len(kernels), R), axis=0)
     chosen = []
     for k, kernel in enumerate(kernels):
         sets = np.flatnonzero(best == k)
         if len(sets):
-            own = take_rows(X, sets), take_rows(y, sets)
-            inferred = inference.infer(kernel, *own, rng, mode=found.take(k * R + sets))
+            inferred = inference.infer_from(kernel, data.take(sets), rng, mode=found.take(k * R + sets))
             chosen.append(Chosen(sets, kernel, inferred))
     return chosen

@@ -26,7 +26,7 @@ import numpy as np
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.numerics.arrays import Array, HostArray, namespace
 from xstar.numerics.checks import instance
-from xstar.numerics.streams import Random
+from xstar.numerics.random import Random
 
 _SQRT5 = math.sqrt(5.0)
 

@@ -41,7 +41,7 @@ from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namesp
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.linalg import safe_cholesky, solve_cholesky
-from xstar.numerics.streams import Random
+from xstar.numerics.random import Random
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,16 @@ class Posterior:
     def __init__(self, kernel: Kernel, hyper: Hyperparameters, X: Any, y: Any, noise_sd: Any = None) -> None:
         check_kernel(kernel)
         instance(hyper, "hyper", Hyperparameters, "Hyperparameters([0.3, 0.3], 1.0, 0.1)")
-        data = Observations.check(X, y, noise_sd)
+        self._fit(kernel, hyper, Observations.check(X, y, noise_sd))
+
+    @classmethod
+    def of(cls, kernel: Kernel, hyper: Hyperparameters, data: Observations) -> Posterior:
+        """Condition on data that have been checked."""
+        post = cls.__new__(cls)
+        post._fit(kernel, hyper, data)
+        return post
+
+    def _fit(self, kernel: Kernel, hyper: Hyperparameters, data: Observations) -> None:
         if hyper.dimension != data.dimension:
             raise DataError(
                 f"X has {data.dimension} coordinates, but hyperparameters have {hyper.dimension} lengthscales."

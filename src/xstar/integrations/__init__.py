@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xstar.integrations import dashboard, optuna
+    from xstar.integrations import optuna
+    from xstar.integrations.optuna import dashboard
 
 __all__ = ["dashboard", "optuna"]
 
@@ -12,5 +13,5 @@ __all__ = ["dashboard", "optuna"]
 def __getattr__(name: str) -> Any:
     """Imported when first used: Optuna is not needed by anything else."""
     if name in __all__:
-        return import_module(f"xstar.integrations.{name}")
+        return import_module({"dashboard": "xstar.integrations.optuna.dashboard"}.get(name, f"xstar.integrations.{name}"))
     raise AttributeError(f"module 'xstar.integrations' has no attribute {name!r}")

@@ -163,14 +163,14 @@ def in_chunks(
 ) -> tuple[Array, ...]:
     """Apply a row-wise function to the points x (..., m, d) block by block; join output k on axes[k].
 
-    Which blocks are used changes no value: each row is computed alone.
+    There may be fewer outputs than axes: some are optional. Which blocks are used changes no value: each row is computed alone.
     """
     rows = x.shape[-2]
     if rows * elements_per_row <= block_elements(x):
         return function(x)
     xp = namespace(x)
     parts = [function(x[..., block, :]) for block in chunks(rows, elements_per_row, x)]
-    return tuple(xp.concat(list(part), axis=axis) for part, axis in zip(zip(*parts, strict=True), axes, strict=True))
+    return tuple(xp.concat(list(part), axis=axis) for part, axis in zip(zip(*parts, strict=True), axes, strict=False))
 
 
 def add_diagonal(matrix: Array, values: Array) -> Array:

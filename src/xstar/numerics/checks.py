@@ -12,7 +12,7 @@ import numpy as np
 
 from xstar.errors import DataError, SettingsError
 from xstar.numerics.arrays import Array, HostArray, device, namespace, on, to_numpy
-from xstar.numerics.streams import Streams
+from xstar.numerics.random import Generators
 
 
 def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: bool = False) -> Array:
@@ -99,7 +99,7 @@ def instance(value: Any, name: str, kind: type, example: str) -> None:
 
 def generator(rng: Any, *, several: bool = False) -> None:
     """A NumPy random generator: seeds are the caller's. With `several`, one for each problem is as good."""
-    if not (several and isinstance(rng, Streams)):
+    if not (several and isinstance(rng, Generators)):
         instance(rng, "rng", np.random.Generator, "numpy.random.default_rng(0)")
 
 
@@ -108,7 +108,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def place(compute: Any) -> Array:
+def array_of(compute: Any) -> Array:
     """An array where the model is to be computed, for others to be put beside it."""
     try:
         return on(compute) if isinstance(compute, str) else on("")

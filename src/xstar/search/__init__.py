@@ -4,6 +4,7 @@ from xstar.search.box import BoxSearch, Maxima, Objective
 from xstar.search.candidates import draw_candidates, draw_grouped, inside_cube
 from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
 from xstar.search.mixed import MixedSearch
+from xstar.search.region import Region, Restriction
 
 __all__ = [
     "BoxSearch",
@@ -14,6 +15,8 @@ __all__ = [
     "Maxima",
     "MixedSearch",
     "Objective",
+    "Region",
+    "Restriction",
     "cube",
     "draw_candidates",
     "draw_grouped",

@@ -1,0 +1,65 @@
+"""What a model says, in the user's units: the recommendation, where the optimum is, why a point is worth evaluating."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from xstar.acquisition import PES
+from xstar.engine.model import Model
+from xstar.engine.seeds import Seeds
+from xstar.numerics.arrays import HostArray, to_numpy
+from xstar.space import Categorical
+from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial
+
+
+def recommendation(model: Model) -> Recommendation:
+    """Return the point with the best posterior mean."""
+    row = model.best_row[None]
+    mean, sd = model.predict_values(row)
+    params = model.settings.space.decode(model.best_row)
+    return Recommendation(params, float(mean[0]), float(sd[0]), float(model.feasible(row)[0]))
+
+
+def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
+    """Return draws of where the optimum is, and of how much better it is than the recommendation."""
+    space = model.settings.space
+    rows, best, here = model.sample_optima(num_samples, Seeds(model.settings.seed).optimum())
+    regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
+    if not model.scaling.informative:
+        regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
+    points = [space.decode(row) for row in rows]
+    params = {name: [point[name] for point in points] for name in space.parameters}
+    unordered = frozenset(name for name, kind in space.parameters.items() if isinstance(kind, Categorical))
+    return OptimumPosterior(params, regret, recommendation(model), unordered)
+
+
+def information(model: Model, rows: HostArray) -> HostArray:
+    """Return the expected information at points (m, d) in bits, by the method's own acquisition or by the default."""
+    own = model.settings.strategy.acquisition
+    acquisition = own if own is not None and own.informative else PES()
+    score = model.prepare(acquisition, Seeds(model.settings.seed).information())
+    return to_numpy(score(rows)) / math.log(2.0)
+
+
+def explanation(model: Model, params: Mapping[str, Any], trial: Trial | None) -> Explanation:
+    """Return why parameters are worth evaluating; `trial` is theirs, if they were asked for."""
+    row = model.settings.space.encode(params)[None]
+    mean, sd = model.predict_values(row)
+    diagnostics = {} if trial is None else trial.diagnostics
+    told = np.concatenate([model.evidence.X, model.evidence.failed])
+    gap = np.sqrt(np.min(np.sum((told - row) ** 2, axis=1)))
+    return Explanation(
+        params=params,
+        bits=float(information(model, row)[0]),
+        mean=float(mean[0]),
+        sd=float(sd[0]),
+        nearest=float(gap),
+        exploration=float(model.unknown_share(row)[0]),
+        feasibility=float(model.feasible(row)[0]),
+        method=diagnostics.get("method"),
+        fallback=diagnostics.get("fallback"),
+    )

@@ -1,0 +1,59 @@
+"""From evidence to a model: thin, standardize, infer hyperparameters, condition."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from xstar.engine.evidence import Evidence
+from xstar.engine.model import Model
+from xstar.engine.scaling import Scaling
+from xstar.engine.seeds import Seeds
+from xstar.engine.settings import ModelSettings, Settings
+from xstar.engine.thinning import thin
+from xstar.errors import DataError
+from xstar.feasibility import Feasibility
+from xstar.gp import Hyperparameters, Matern52, Posterior
+from xstar.gp.inference import infer_under_best
+from xstar.gp.observations import Observations
+from xstar.numerics.arrays import HostArray, move
+
+
+def fit(settings: Settings, evidence: Evidence) -> Model:
+    """Fit a model to at least one value, where `settings.compute` says."""
+    if evidence.count == 0:
+        raise DataError("a model needs at least one value.")
+    own, domain, method = settings.model, settings.space.domain, settings.strategy
+    kept = thin(evidence.X, evidence.values, own.max_data)
+    X, values = evidence.X[kept], evidence.values[kept]
+    scaling = Scaling.fit(values, design_weights(X, own)) if method.standardizes else Scaling()
+    noise_sd = np.maximum(evidence.sd[kept] * scaling.slope(values), own.least_noise)
+    data = Observations.check(*(move(part, settings.like) for part in (X, scaling.forward(values), noise_sd)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        kernel, inferred = infer_under_best(
+            method.kernels, method.inference, data, Seeds(settings.seed).inference(), domain.groups
+        )
+    hyper = inferred.hyper
+    if not np.isnan(noise_sd).any():
+        # The next value will be as noisy as was told, not as the prior has it.
+        told = settings.noise * scaling.slope_of_bulk if settings.noise is not None else float(np.median(noise_sd))
+        hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, 0.0 * hyper.noise + max(told, own.least_noise))
+    feasibility = None
+    if len(evidence.failed):
+        feasibility = Feasibility.fit(X, evidence.failed, domain, own.feasibility)
+    return Model(settings, evidence, scaling, inferred, Posterior.of(kernel, hyper, data), feasibility)
+
+
+def design_weights(X: HostArray, settings: ModelSettings) -> HostArray:
+    """Return weights (n,) of a mean that does not favor places where many points are: K^{-1} 1, normalized.
+
+    A search gathers points about the optimum. Their plain mean would be close to the best value, and a model with such
+    a mean would expect that much of every place not yet seen.
+    """
+    n, d = X.shape
+    hyper = Hyperparameters(np.full(d, settings.reference_lengthscale * np.sqrt(d)), 1.0, settings.reference_noise)
+    post = Posterior(Matern52(), hyper, X, np.ones(n))
+    weights = np.maximum(post.alpha, 0.0)
+    return np.asarray(weights / weights.sum())

@@ -1,0 +1,107 @@
+"""What a study is about and how its suggestions are made: decided once, and not changed afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from xstar.direction import Direction
+from xstar.feasibility import FeasibilitySettings
+from xstar.methods import Method, find_method, name_of
+from xstar.numerics.arrays import Array
+from xstar.numerics.checks import array_of, integer
+from xstar.space import Space, SpaceLike
+from xstar.trial import check_sd
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """How a model is fitted and searched."""
+
+    max_data: int = 300
+    """Values that a model is fitted to, because the work grows with their cube (`python -m benchmarks.latency`)."""
+    least_noise: float = 1e-6
+    """Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
+    reference_lengthscale: float = 0.3
+    reference_noise: float = 0.3
+    """Of the weights of the prior mean (`design_weights`); the lengthscale times the root of the dimension."""
+    num_candidates: int = 512
+    """Points of the design that a search begins from (`python -m benchmarks.search`)."""
+    max_centers: int = 6
+    """Points that local candidates surround."""
+    flat: float = 1e-9
+    """Posterior means of y that differ by less are the same: then a point that was evaluated is recommended."""
+    feasibility: FeasibilitySettings = field(default_factory=FeasibilitySettings)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of an optimizer; `Settings.check` makes them of what a user gives."""
+
+    space: Space
+    direction: Direction
+    method: str | Method
+    """As it was given: a name, or the method itself."""
+    seed: int
+    noise: float | None
+    """The standard deviation of values told without one of their own; None if it is to be learned."""
+    num_initial: int
+    """Evaluations that fill the space before the model is asked."""
+    threads: int | None
+    compute: str
+    model: ModelSettings = field(default_factory=ModelSettings)
+
+    @classmethod
+    def check(
+        cls, space: SpaceLike, direction: str, method: str | Method, seed: int | None, *, noise: float | None,
+        num_initial: int | None, threads: int | None, compute: str,
+    ) -> Settings:  # fmt: skip
+        """Return settings, or complain about the first that makes no sense."""
+        given = Space.of(space)
+        find_method(method)
+        array_of(compute)
+        return cls(
+            space=given,
+            direction=Direction.parse(direction),
+            method=method,
+            seed=draw_seed() if seed is None else integer(seed, "seed", 0),
+            noise=None if noise is None else check_sd(noise, "noise"),
+            num_initial=_enough(given) if num_initial is None else integer(num_initial, "num_initial", 1),
+            threads=None if threads is None else integer(threads, "threads", 1),
+            compute=compute,
+        )
+
+    @cached_property
+    def strategy(self) -> Method:
+        """Kernels, inference and acquisition."""
+        return find_method(self.method)
+
+    @property
+    def method_name(self) -> str:
+        """The name of the method."""
+        return name_of(self.method)
+
+    @cached_property
+    def like(self) -> Array:
+        """An array where the model is computed, for others to be put beside it."""
+        return array_of(self.compute)
+
+    def same_model(self, other: Settings) -> bool:
+        """Whether the same evidence gives the same model."""
+        return self._of_model() == other._of_model()
+
+    def _of_model(self) -> tuple[Any, ...]:
+        return self.space, self.direction, self.method, self.seed, self.noise, self.compute, self.model
+
+
+def draw_seed() -> int:
+    """Return a seed that nobody has had before."""
+    return int(np.random.SeedSequence().generate_state(1)[0])
+
+
+def _enough(space: Space) -> int:
+    """One more than the parameters that vary, from 3 to 10."""
+    return min(max(len(space.free) + 1, 3), 10)

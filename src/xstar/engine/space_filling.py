@@ -1,0 +1,67 @@
+"""Points that are chosen without a model: the first ones, and what is left when every method has given up."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from xstar.engine.evidence import EXHAUSTED, Evidence
+from xstar.engine.seeds import Seeds
+from xstar.engine.settings import Settings
+from xstar.errors import SpaceExhausted
+from xstar.feasibility import Feasibility
+from xstar.numerics.arrays import HostArray
+from xstar.numerics.designs import sobol
+from xstar.search import Domain
+
+LOOKAHEAD = 64
+"""Points of the design that are looked at when the next ones are taken."""
+GOOD_ENOUGH = 0.2
+"""The first point is taken whose log probability of feasibility is this close to the best."""
+
+
+def next_of_design(
+    settings: Settings, domain: Domain, evidence: Evidence, excluded: frozenset[bytes], seeds: Seeds
+) -> HostArray:
+    """Return the next free point of a Sobol sequence; after failures, one that is likely to be feasible."""
+    count = 2 ** math.ceil(math.log2(seeds.number + LOOKAHEAD))
+    design = domain.spread(sobol(count, len(domain.blocks), seeds.design()))[seeds.number :]
+    # A point of the design may have been taken before its turn.
+    taken = domain.keys(np.concatenate([evidence.X, evidence.failed, evidence.pending]))
+    rows = itertools.chain(allowed(domain, design, excluded.union(taken)), allowed(domain, design, excluded))
+    picked = list(itertools.islice(rows, LOOKAHEAD // 2 if len(evidence.failed) else 1))
+    if not picked:
+        return _any_allowed(domain, excluded, seeds)
+    if not len(evidence.failed):
+        return picked[0]
+    feasibility = Feasibility.fit(evidence.X, evidence.failed, domain, settings.model.feasibility)
+    chance = feasibility.log_probability(np.array(picked))
+    return picked[int(np.argmax(chance > np.max(chance) - GOOD_ENOUGH))]
+
+
+def random_point(domain: Domain, excluded: frozenset[bytes], seeds: Seeds) -> HostArray:
+    """Return a uniformly drawn point."""
+    draws = domain.spread(seeds.acquisition().random((LOOKAHEAD, len(domain.blocks))))
+    row = next(allowed(domain, draws, excluded), None)
+    return _any_allowed(domain, excluded, seeds) if row is None else row
+
+
+def allowed(domain: Domain, rows: HostArray, excluded: frozenset[bytes]) -> Iterator[HostArray]:
+    """Yield the rows that are not excluded."""
+    return (row for row, key in zip(rows, domain.keys(rows), strict=True) if key not in excluded)
+
+
+def _any_allowed(domain: Domain, excluded: frozenset[bytes], seeds: Seeds) -> HostArray:
+    """A point that is not excluded, by counting from a random one: at most as many steps as points are excluded."""
+    size = domain.size
+    if size is None:
+        return domain.spread(seeds.acquisition().random(len(domain.blocks)))
+    start = int(seeds.acquisition().random() * size)
+    for step in range(min(size, len(excluded) + 1)):
+        row = domain.at((start + step) % size)
+        if domain.keys(row[None])[0] not in excluded:
+            return row
+    raise SpaceExhausted(EXHAUSTED.format(size))

@@ -1,0 +1,97 @@
+"""Functions that are penalized where evaluations are not likely to be feasible.
+
+One class serves both searches that feasibility has a say in: sample paths, whose maximum is looked for among the
+feasible points, and scores, which are worth what they promise times the probability of feasibility.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.ascent import Evaluation
+from xstar.search import Objective
+
+
+class Penalty(Protocol):
+    """What is added to the logarithm of a function's worth; `Feasibility` has it."""
+
+    def penalty(self, X: HostArray, power: float = 0.0, steepness: float | None = None) -> HostArray:
+        """At points (m, d), shape (m,)."""
+
+    def penalty_gradient(
+        self, X: HostArray, power: float = 0.0, steepness: float | None = None
+    ) -> tuple[HostArray, HostArray]:
+        """The same with its gradient (m, d)."""
+
+
+@dataclass(frozen=True)
+class Penalized:
+    """Functions times P(feasible)^power, and next to nothing where that is below the level of `feasibility`.
+
+    Where functions are logarithms or values (`additive`), the logarithm is added. A score with a power of 1 is the
+    expected one: a failure tells nothing of the function. It is an `Objective` of `xstar.search`; Hessians are lost.
+    """
+
+    objective: Objective
+    feasibility: Penalty
+    power: float = 0.0
+    additive: bool = True
+    steepness: float | None = None
+    """Of the penalty below the level; by default that of `feasibility`."""
+    rough_pays: bool = True
+    """Whether the functions' rough form saves anything beside what the penalty costs."""
+
+    @property
+    def num_problems(self) -> int:
+        """P."""
+        return self.objective.num_problems
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.objective.dimension
+
+    def screen(self, X: Any, /) -> Array:
+        """Values at points (n, d) or (R, n, d), good enough to rank them; shape (P, n)."""
+        value = self.objective.screen(X)
+        penalty = self.feasibility.penalty(_rows(X), self.power, self.steepness)
+        return self._combine(value, move(penalty.reshape(-1, value.shape[1]), value))
+
+    def value(self, x: Array, problems: HostArray, /) -> Array:
+        """Values of some functions (P',) at their own points (P', q, d), shape (P', q)."""
+        value = self.objective.value(x, problems)
+        penalty = self.feasibility.penalty(_rows(x), self.power, self.steepness)
+        return self._combine(value, move(penalty.reshape(value.shape), value))
+
+    def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """Values and gradients of some functions (P',) at their own points (P', q, d)."""
+        return self._with_slopes(self.objective.evaluate(x, problems), x)
+
+    def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
+        """The same, as cheaply as tells good hills from bad ones."""
+        evaluate = self.objective.evaluate_roughly if self.rough_pays else self.objective.evaluate
+        return self._with_slopes(evaluate(x, problems), x)
+
+    def _combine(self, value: Array, penalty: Array) -> Array:
+        xp = namespace(value)
+        # A score below zero (ES has some) must not gain by a small weight.
+        return value + penalty if self.additive else xp.clip(value, min=0.0) * xp.exp(penalty)
+
+    def _with_slopes(self, there: Evaluation, x: Array) -> Evaluation:
+        value, gradient, _ = there
+        xp = namespace(value)
+        host, host_slope = self.feasibility.penalty_gradient(_rows(x), self.power, self.steepness)
+        penalty = move(host.reshape(value.shape), value)
+        slope = move(host_slope.reshape(gradient.shape), value)
+        if self.additive:
+            return Evaluation(value + penalty, gradient + slope)
+        weight = xp.where(value > 0.0, xp.exp(penalty), 0.0)
+        return Evaluation(self._combine(value, penalty), weight[..., None] * (gradient + value[..., None] * slope))
+
+
+def _rows(x: Array) -> HostArray:
+    """Points (..., d) as host rows (N, d)."""
+    host = to_numpy(x)
+    return host.reshape(-1, host.shape[-1])

@@ -1,0 +1,150 @@
+"""Which columns of a table are the parameters and the result, and how their cells are read and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xstar.files.csv_text import CsvText, without_unit
+from xstar.files.definition import Definition
+from xstar.errors import DataError, SpaceError
+from xstar.space import Categorical, Parameter, Space
+from xstar.files.tables import THOUSANDS, read_cell, read_outcome, with_point
+from xstar.trial import Trial
+
+DECIMAL = re.compile(r"[+-]?\d*([.,])\d+([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The places of the cells of a row, and what decimals look like in them."""
+
+    space: Space
+    parameters: Mapping[str, int]
+    result_name: str
+    result: int
+    sd: int | None
+    """Where the standard deviation of the noise is, if anywhere."""
+    width: int
+    decimal_comma: bool
+
+    def trial(self, cells: Sequence[str], number: int) -> Trial | None:
+        """What a row says; None if it says nothing, or only in other columns."""
+        row = [*cells, *[""] * (self.width - len(cells))]
+        given = {name: row[place] for name, place in self.parameters.items()}
+        empty = [name for name, cell in given.items() if not cell.strip()]
+        result = row[self.result].strip()
+        if not result and len(empty) == len(given):
+            return None
+        if empty:
+            raise DataError(f'column "{empty[0]}" is empty; fill it in, or empty the other parameters and the result.')
+        params = {name: self._read(cell, self.space.parameters[name], name) for name, cell in given.items()}
+        pending = Trial(number, self.space.accept(params))
+        if not result:
+            return pending
+        noise = "" if self.sd is None else row[self.sd]
+        value, sd, reason = read_outcome(self._with_point(result), self._with_point(noise), self.result_name, "sd")
+        if value is None:
+            return Trial(number, pending.params, "failed", reason=reason)
+        return Trial(number, pending.params, "done", value, sd)
+
+    def row(self, params: Mapping[str, Any]) -> list[str]:
+        """The cells of an experiment to run."""
+        cells = [""] * self.width
+        for name, place in self.parameters.items():
+            cells[place] = self._written(params[name], self.space.parameters[name])
+        return cells
+
+    def check_choices(self) -> None:
+        """Complain about choices that could not be read back."""
+        for name, parameter in self.space.parameters.items():
+            for choice in parameter.choices if isinstance(parameter, Categorical) else ():
+                text = self._written(choice, parameter)
+                if not text.strip() or self._read(text, parameter, name) is not choice:
+                    raise SpaceError(
+                        f'parameter "{name}" has the choice {choice!r}, which in a table looks like another choice or '
+                        "an empty cell; give it another name."
+                    )
+
+    def _read(self, cell: str, parameter: Parameter, name: str) -> Any:
+        named = isinstance(parameter, Categorical) and cell in map(str, parameter.choices)
+        value = read_cell(cell if named else self._with_point(cell), parameter, name)
+        return parameter.accept(value, name)
+
+    def _written(self, value: Any, parameter: Parameter) -> str:
+        # A choice such as 1.0 may have a 1 beside it.
+        text = str(value) if isinstance(parameter, Categorical) else str(value).removesuffix(".0")
+        return text.replace(".", ",") if self.decimal_comma and isinstance(value, float) else text
+
+    def _with_point(self, cell: str) -> str:
+        return str(with_point(cell)) if self.decimal_comma else cell
+
+
+def header_of(definition: Definition) -> list[str]:
+    """The columns of a new table: the parameters and the result, with their units."""
+    units = {**definition.units, **({} if definition.unit is None else {definition.result: definition.unit})}
+    return [f"{name} [{units[name]}]" if name in units else name for name in names_of(definition)]
+
+
+def names_of(definition: Definition) -> tuple[str, ...]:
+    """What columns there must be."""
+    if definition.result in definition.space.parameters:
+        raise DataError(
+            f'"{definition.result}" is the name of the result and of a parameter; give the result another name, for '
+            'example result = "yield".'
+        )
+    return (*definition.space.parameters, definition.result)
+
+
+def find_columns(text: CsvText, definition: Definition) -> Columns:
+    """The columns of a table, found by their names, which may have a unit in brackets behind them."""
+    space, names = definition.space, names_of(definition)
+    places = {}
+    for name in names:
+        place = _place(text.header, name, names)
+        if place is None:
+            raise DataError(f'there is no column "{name}"; the columns are {_listed(text.header)}.')
+        places[name] = place
+    noises = (_place(text.header, name, names) for name in ("sd", f"{definition.result} sd") if name not in names)
+    sds = [place for place in noises if place is not None]
+    if len(sds) > 1:
+        raise DataError(f"the noise has two columns, {_listed(text.header[k] for k in sds)}; rename one of them.")
+    numeric = [places[name] for name in names if not isinstance(space.parameters.get(name), Categorical)] + sds
+    numbers = [record.cells[k] for record in text.records for k in numeric if k < len(record.cells)]
+    return Columns(
+        space=space,
+        parameters={name: places[name] for name in space.parameters},
+        result_name=definition.result,
+        result=places[definition.result],
+        sd=sds[0] if sds else None,
+        width=len(text.header),
+        decimal_comma=_has_decimal_commas(numbers, text.separator),
+    )
+
+
+def _place(header: Sequence[str], name: str, names: Collection[str]) -> int | None:
+    """Where a column is: the one with exactly this name, or else the one with this name and a unit."""
+    exact = [k for k, column in enumerate(header) if column.strip() == name.strip()]
+    others = [k for k, column in enumerate(header) if column.strip() not in names and without_unit(column) == name]
+    found = exact or others
+    if len(found) > 1:
+        raise DataError(f'"{name}" has {len(found)} columns, {_listed(header[k] for k in found)}; rename all but one.')
+    return found[0] if found else None
+
+
+def _has_decimal_commas(numbers: Iterable[str], separator: str) -> bool:
+    """Whether decimals have a comma: most of them do, or there are none and semicolons separate.
+
+    Semicolons are what spreadsheets use where the comma is taken. 1,000 says nothing, because it may be a thousand.
+    """
+    texts = [number.strip() for number in numbers]
+    marks = [match[1] for text in texts if not THOUSANDS.fullmatch(text) and (match := DECIMAL.fullmatch(text))]
+    commas, points = marks.count(","), marks.count(".")
+    return (separator == ";" and commas >= points) or (separator == "\t" and commas > points)
+
+
+def _listed(names: Iterable[str]) -> str:
+    lines = (" ".join(name.split()) for name in names)
+    return ", ".join(f'"{line}"' for line in lines)

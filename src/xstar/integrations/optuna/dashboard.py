@@ -1,0 +1,141 @@
+"""optuna-dashboard on a study, with the figures that xstar can draw of it.
+
+    serve(study, load_optimizer)
+
+The figures are saved in the study, so that they are also there when somebody else serves its storage. Needs
+optuna-dashboard and plotly (`pip install 'xstar[dashboard]'`), which are imported when they are used.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator
+from socketserver import ThreadingMixIn
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from xstar.errors import SettingsError
+from xstar.views.figures import draw_information, draw_optimum, draw_regret
+from xstar.views.figures.parts import MISSING
+from xstar.numerics.checks import positive
+from xstar.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from plotly.graph_objects import Figure
+
+FIGURES = ("xstar-information", "xstar-optimum", "xstar-regret")
+"""The names of the figures in a study: where to look next, where the optimum is, what is left to gain."""
+
+
+def draw(optimizer: Optimizer) -> dict[str, Figure]:
+    """The figures, by name; none before the first result, and only the last if no parameter varies."""
+    return dict(_draw_each(optimizer))
+
+
+def save_figures(study: Study, optimizer: Optimizer) -> list[str]:
+    """Draw the figures and save each in the study, in place of an earlier one. Returns their names."""
+    dashboard = _dashboard()
+    return [
+        dashboard.save_plotly_graph_object(study, figure, graph_object_id=name)
+        for name, figure in _draw_each(optimizer)
+    ]
+
+
+def _draw_each(optimizer: Optimizer) -> Iterator[tuple[str, Figure]]:
+    """One by one, because the last one takes the longest."""
+    if all(trial.state != "done" for trial in optimizer.trials):
+        return
+    information, optimum, regret = FIGURES
+    if optimizer.space.free:
+        where = optimizer.where()
+        yield information, draw_information(optimizer, where)
+        yield optimum, draw_optimum(optimizer, where)
+    yield regret, draw_regret(optimizer)
+
+
+def serve(
+    study: Study,
+    load: Callable[[Study], Optimizer],
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    refresh: float = 30.0,
+    announce: Callable[[str], None] = print,
+) -> None:
+    """Serve the dashboard of the study's storage until interrupted; `KeyboardInterrupt` is left to the caller.
+
+    `load` makes an optimizer of the study as it is. A thread draws the figures at once, and again when the number of
+    finished trials has changed, for which it looks every `refresh` seconds. `announce` is told the address as soon as
+    it can be opened, and what goes wrong with the figures, each trouble once. Port 0 takes any that is free.
+    """
+    positive(refresh, "refresh")
+    server = _listen(study, host, port)
+    stop = Event()
+    artist = Thread(target=_keep_drawn, args=(study, load, refresh, announce, stop), daemon=True, name="xstar-figures")
+    with server:
+        announce(f"the dashboard is at http://{host}:{server.server_port}/dashboard/studies/{study._study_id}")
+        artist.start()
+        try:
+            server.serve_forever()
+        finally:
+            stop.set()
+            artist.join(2.0)  # for figures that are just being saved, not for those being drawn
+
+
+def _keep_drawn(
+    study: Study, load: Callable[[Study], Optimizer], refresh: float, announce: Callable[[str], None], stop: Event
+) -> None:
+    drawn, announced = 0, set()
+    while not stop.is_set():
+        start = time.monotonic()
+        try:
+            finished = sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+            if finished != drawn:
+                save_figures(study, load(study))
+                drawn = finished
+        except Exception as error:  # whatever it is, the dashboard itself goes on
+            trouble = f"the figures could not be drawn: {str(error) or type(error).__name__}"
+            if trouble not in announced:
+                announced.add(trouble)
+                announce(trouble)
+        stop.wait(max(refresh, time.monotonic() - start))  # drawing takes half of the time at most
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    """A thread for each request, so that a slow one holds up no other."""
+
+    daemon_threads = True
+    allow_reuse_address = os.name != "nt"  # on Windows, a port in use could be taken twice
+
+
+class _Handler(WSGIRequestHandler):
+    """Errors are logged, requests are not."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        pass
+
+
+def _listen(study: Study, host: str, port: int) -> WSGIServer:
+    """A server with the dashboard of the study's storage whose socket is open."""
+    app = _dashboard().wsgi(study._storage)
+    try:
+        return make_server(host, port, app, server_class=_Server, handler_class=_Handler)
+    except (OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            message = f"port {port} of {host} is in use already; choose another one, or 0 for any that is free."
+        else:
+            message = f"the dashboard cannot listen at port {port} of {host}: {error}."
+        raise SettingsError(message) from error
+
+
+def _dashboard() -> Any:
+    """The package optuna-dashboard."""
+    try:
+        import optuna_dashboard
+        import plotly  # noqa: F401
+    except ImportError as error:
+        raise SettingsError(MISSING) from error
+    return optuna_dashboard

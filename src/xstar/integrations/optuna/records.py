@@ -1,0 +1,281 @@
+"""Optuna's records as xstar's: distributions become parameters, trials become evidence.
+
+    COMPLETE   its value; a failure if the value is not finite or a constraint is violated
+    PRUNED     its last reported value, but nothing better than the median of the complete ones: a trial is pruned
+               because it was going badly, and early values say little else
+    FAIL       a failure, unless the trial was withdrawn or another trial has retried it
+    RUNNING    pending, as soon as its parameters are known, unless it is stale
+    WAITING    pending, if all its parameters are enqueued
+
+Trials that lack a parameter, or have a value for it that the parameter cannot hold, say nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import logging
+import math
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.storages import BaseStorage
+from optuna.storages._heartbeat import is_heartbeat_enabled
+from optuna.trial import FrozenTrial, TrialState
+
+from xstar.direction import Direction
+from xstar.errors import DataError, SpaceError
+from xstar.space import Categorical, Integer, Parameter, Real, Space
+from xstar.trial import State, Trial, check_sd, renamed_diagnostics
+
+_logger = logging.getLogger(__name__)
+
+SHARED = "xstar:suggested"
+"""System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
+PIECE = 1000
+"""Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
+SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
+"""User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""
+
+
+def to_parameter(distribution: BaseDistribution) -> Parameter:
+    """The parameter of a distribution."""
+    if isinstance(distribution, FloatDistribution):
+        return Real(distribution.low, distribution.high, distribution.log, distribution.step)
+    if isinstance(distribution, IntDistribution):
+        return Integer(
+            distribution.low, distribution.high, distribution.log, 1 if distribution.log else distribution.step
+        )
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(distribution.choices)
+    raise SpaceError(f"{type(distribution).__name__} is not a distribution that xstar knows.")
+
+
+def to_distribution(parameter: Parameter) -> BaseDistribution:
+    """The distribution of a parameter."""
+    if isinstance(parameter, Real):
+        # The last step, not what is left of the range above it: Optuna would warn of that.
+        high = parameter.high if parameter.step is None else parameter.decode(np.ones(1))
+        return FloatDistribution(parameter.low, high, parameter.log, parameter.step)
+    if isinstance(parameter, Integer):
+        return IntDistribution(parameter.low, parameter.decode(np.ones(1)), parameter.log, parameter.step)
+    if isinstance(parameter, Categorical):
+        return CategoricalDistribution(parameter.choices)
+    raise SpaceError(f"{type(parameter).__name__} has no distribution in Optuna.")
+
+
+def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
+    """The space of some distributions."""
+    return Space({name: to_parameter(distribution) for name, distribution in distributions.items()})
+
+
+def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """What all finished trials have: the latest distribution of each parameter, so that ranges may change.
+
+    Complete trials decide; if there are none, failed ones do.
+    """
+    for state in (TrialState.COMPLETE, TrialState.FAIL):
+        known = [trial.distributions for trial in trials if trial.state == state and trial.distributions]
+        if known:
+            names = set(known[0]).intersection(*known[1:])
+            latest: dict[str, BaseDistribution] = {}
+            # What was added from elsewhere has ranges of its own: they hold only where there are no others.
+            for trial in sorted(trials, key=lambda trial: (ADDED not in trial.user_attrs, trial.number)):
+                latest.update((name, found) for name, found in trial.distributions.items() if name in names)
+            return {name: latest[name] for name in sorted(names)}
+    return {}
+
+
+def share(
+    storage: BaseStorage, trial: FrozenTrial, suggestion: Trial, distributions: Mapping[str, BaseDistribution]
+) -> None:
+    """Let other workers see at once what was suggested: `trial.params` fills only as the objective asks for them."""
+    params = {
+        name: float(distribution.to_internal_repr(suggestion.params[name]))
+        for name, distribution in distributions.items()
+        if not distribution.single()
+    }
+    how = {key: suggestion.diagnostics[key] for key in ("method", "fallback", "bits") if key in suggestion.diagnostics}
+    text = json.dumps({"params": params, **how})
+    # The last piece is the first that is not full: those of a longer text from before do not count.
+    for start in range(0, len(text) + 1, PIECE):
+        storage.set_trial_system_attr(trial._trial_id, f"{SHARED}:{start // PIECE}", text[start : start + PIECE])
+
+
+def shared(trial: FrozenTrial) -> dict[str, Any]:
+    """What a sampler has shared about a trial; nothing, if a piece is still missing."""
+    text = ""
+    for k in itertools.count():
+        piece = trial.system_attrs.get(f"{SHARED}:{k}")
+        if piece is None:
+            return {}
+        text += piece
+        if len(piece) < PIECE:
+            break
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}
+
+
+def known_params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """The parameters of a trial as far as they are known: suggested, enqueued, used already, or without a choice."""
+    suggested = shared(trial).get("params", {})
+    known = {}
+    for name, distribution in distributions.items():
+        if name in suggested:
+            known[name] = distribution.to_external_repr(suggested[name])
+        elif distribution.single():
+            known[name] = to_parameter(distribution).decode(np.zeros(1))
+    return {**known, **settled(trial, distributions)}
+
+
+def settled(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """The parameters that a trial has already, or that are enqueued for it, as far as they can be held."""
+    found = {}
+    for name, value in trial.system_attrs.get("fixed_params", {}).items():
+        with contextlib.suppress(KeyError, ValueError, TypeError):
+            choice = _own_choice(value, distributions[name])
+            found[name] = to_parameter(distributions[name]).accept(choice, name)
+    return {**found, **_params(trial, distributions)}
+
+
+def _params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """The parameters of a trial that are wanted."""
+    found = {}
+    for name, distribution in distributions.items():
+        if name in trial.params:
+            with contextlib.suppress(ValueError):
+                found[name] = _own_choice(trial.params[name], distribution)
+    return found
+
+
+def _own_choice(value: Any, distribution: BaseDistribution) -> Any:
+    """Choices by their place, because what comes from a database may not equal itself (NaN does not)."""
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.to_external_repr(distribution.to_internal_repr(value))
+    return value
+
+
+def to_trials(
+    trials: Sequence[FrozenTrial],
+    distributions: Mapping[str, BaseDistribution],
+    space: Space,
+    *,
+    direction: Direction,
+    use_pruned: bool = True,
+    without: Collection[int] = (),
+) -> list[Trial]:
+    """The evidence of trials, by their numbers; those `without` do not count, stale ones for example."""
+    retried = {trial.system_attrs["failed_trial"] for trial in trials if "failed_trial" in trial.system_attrs}
+    retried.update(number for trial in trials for number in trial.system_attrs.get("retry_history", ()))
+    median = _median(trials)
+    found = []
+    for trial in trials:
+        if trial.number in without or trial.number in retried or WITHDRAWN in trial.user_attrs:
+            continue
+        state, value, reason = _outcome(trial, median if use_pruned else None, direction)
+        if state is None:
+            continue
+        done = trial.state.is_finished()
+        params = _params(trial, distributions) if done else known_params(trial, distributions)
+        try:
+            accepted = space.accept({name: params[name] for name in space.parameters})
+        except (KeyError, SpaceError):
+            continue
+        diagnostics = {key: item for key, item in renamed_diagnostics(shared(trial)).items() if key != "params"}
+        sd = _noise(trial) if state == "done" else None
+        found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))
+    return found
+
+
+def _noise(trial: FrozenTrial) -> float | None:
+    """The noise of a value, if it was told and makes sense."""
+    sd = trial.user_attrs.get(SD)
+    try:
+        return None if sd is None else check_sd(sd, SD)
+    except DataError as error:
+        _logger.warning("the noise of trial %d is ignored: %s", trial.number, error)
+        return None
+
+
+def choosing(
+    trials: Sequence[FrozenTrial],
+    trial: FrozenTrial,
+    settled_ones: Collection[int],
+    distributions: Mapping[str, BaseDistribution],
+) -> list[FrozenTrial]:
+    """Trials that began before one, whose parameters are just being chosen: running, young, and not yet known.
+
+    `settled_ones` are numbers of trials that are known, or do not count.
+    """
+    now = datetime.now()
+    return [
+        other
+        for other in trials
+        if other.state == TrialState.RUNNING
+        and other.number < trial.number
+        and other.number not in settled_ones
+        and WITHDRAWN not in other.user_attrs
+        and other.datetime_start is not None
+        and abs(now - other.datetime_start) < timedelta(seconds=CHOICE)
+        and not distributions.keys() <= known_params(other, distributions).keys()
+    ][-MOST_CHOOSING:]
+
+
+CHOICE = 60.0
+"""Seconds that a choice may take."""
+MOST_CHOOSING = 4
+"""Choices of others that are foreseen, at most."""
+
+
+def _outcome(trial: FrozenTrial, median: float | None, direction: Direction) -> tuple[State | None, float | None, str | None]:
+    """State, value and reason in xstar's words; no state if the trial says nothing."""
+    if trial.state in (TrialState.RUNNING, TrialState.WAITING):
+        return "pending", None, None
+    if trial.state == TrialState.FAIL:
+        return "failed", None, str(trial.user_attrs.get(REASON, "failed"))
+    value = trial.value
+    if trial.state == TrialState.PRUNED:
+        last = trial.last_step
+        value = None if last is None else trial.intermediate_values[last]
+        if median is None or value is None or math.isnan(value):
+            return None, None, None
+        value = direction.no_better_than(value, median)
+    if value is None or not math.isfinite(value):
+        return "failed", None, f"value was {value!r}"
+    if any(violation > 0.0 for violation in trial.constraints.values()):
+        return "failed", None, "a constraint is violated"
+    return "done", value, None
+
+
+def _median(trials: Sequence[FrozenTrial]) -> float | None:
+    values = [trial.value for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
+    finite = [value for value in values if math.isfinite(value)]
+    return statistics.median(finite) if finite else None
+
+
+FOREVER = 1e10
+"""Seconds: about three hundred years."""
+
+
+def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float | None) -> set[int]:
+    """Numbers of running trials that nobody works on any more, by their age in seconds or their heartbeat."""
+    running = [trial for trial in trials if trial.state == TrialState.RUNNING]
+    if not running:
+        return set()
+    found = set()
+    if age is not None:
+        limit = datetime.now() - timedelta(seconds=min(age, FOREVER))
+        found = {trial.number for trial in running if trial.datetime_start and trial.datetime_start < limit}
+    storage: Any = study._storage
+    if is_heartbeat_enabled(storage):
+        silent = set(storage._get_stale_trial_ids(study._study_id))
+        found.update(trial.number for trial in running if trial._trial_id in silent)
+    return found

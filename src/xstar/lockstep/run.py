@@ -1,0 +1,222 @@
+"""Many independent optimizations on the unit cube, advanced in lockstep.
+
+R functions, each with its own data, noise and random numbers, take every step together: arrays carry a leading axis R,
+so that a GPU has enough to do. Problem r draws its random numbers from a generator of its own; common to all are the
+design of the search's candidates and, where hyperparameters are sampled, the draws of that.
+
+    method = Method(SquaredExponential(), Fixed(hyper), PES(64))
+    problems = Problems(values, noise=1e-3, method=method)
+    record = run(problems, start, evaluations=50, seeds=range(1000), compute="torch:cuda")
+
+As in `Optimizer`, values are standardized unless hyperparameters are known, and each problem has the kernel under which
+its data are most probable: problems with the same one form a group. There are no failures, no pending points and no
+fallbacks here, and all of the cube is legal.
+
+Notation
+    R    problems          n    evaluations so far          d    coordinates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from xstar.acquisition import Prepared
+from xstar.acquisition.mean import MeanScore
+from xstar.engine.fit import design_weights
+from xstar.engine.scaling import Scaling
+from xstar.engine.settings import ModelSettings
+from xstar.entropy.maximizers import best_of_each
+from xstar.gp import Fixed, Posterior
+from xstar.gp.inference import infer_each_under_best
+from xstar.gp.observations import Observations
+from xstar.lockstep.streams import Streams
+from xstar.methods import Method
+from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.checks import array_of
+from xstar.search import BoxSearch, draw_grouped
+
+DESIGN = 0xDE5167
+"""The seed of what all problems share: where hyperparameters are known, a problem takes the same course alone."""
+
+
+@dataclass(frozen=True)
+class LockstepSettings:
+    """How every step searches (chosen by `python -m benchmarks.gpu`)."""
+
+    num_candidates: int = 1024
+    """Points of the design among which a search for the best score begins."""
+    num_starts: int = 6
+    """Points that a score names as promising and that it also begins from."""
+    max_iterations: int = 20
+    """Of a climb: all problems wait for the slowest."""
+    tolerance: float = 1e-5
+
+
+@dataclass(frozen=True)
+class Problems:
+    """What is optimized, and the model of it.
+
+    Parameters
+    ----------
+    values : callable
+        From points (R, m, d) to the R functions' values (R, m), without noise, on the host.
+    noise : float
+        Standard deviation that is added to them.
+    method : Method
+        Any but Entropy Search.
+    settings : LockstepSettings
+        How every step searches.
+    """
+
+    values: Callable[[HostArray], HostArray]
+    noise: float
+    method: Method = field(default_factory=Method)
+    settings: LockstepSettings = field(default_factory=LockstepSettings)
+
+
+class Record(NamedTuple):
+    """What was evaluated and what was recommended."""
+
+    X: HostArray
+    """Shape (R, n, d)."""
+    y: HostArray
+    """Shape (R, n)."""
+    recommended: HostArray
+    """The maximizer of the posterior mean at the start and after each evaluation, shape (R, evaluations + 1, d)."""
+    value: HostArray
+    """The function there, without noise, shape (R, evaluations + 1)."""
+
+
+class Group(NamedTuple):
+    """Problems with the same kernel."""
+
+    problems: HostArray
+    """Their numbers, increasing."""
+    post: Posterior
+    """Of all of them, leading axes (R', H)."""
+
+
+def run(
+    problems: Problems,
+    start: HostArray,
+    evaluations: int,
+    seeds: Sequence[int],
+    *,
+    compute: str = "numpy",
+    draws: HostArray | None = None,
+    threads: int = 1,
+    after: Callable[[int], None] | None = None,
+) -> Record:
+    """Optimize R functions, one evaluation of each at a time.
+
+    Parameters
+    ----------
+    problems : Problems
+        The functions, their noise and the method.
+    start : ndarray of shape (R, n, d)
+        Where each of them is evaluated first.
+    evaluations : int
+        How many follow.
+    seeds : sequence of int of length R
+        One for each problem.
+    compute : str
+        Where, as for `Optimizer`.
+    draws : ndarray of shape (R, n + evaluations), optional
+        The noise, in units of its standard deviation; by default it is drawn by the seeds.
+    threads : int
+        That draw random numbers.
+    after : callable, optional
+        Called with the number of evaluations after each of them.
+
+    Returns
+    -------
+    Record
+        What was evaluated and what was recommended.
+    """
+    R, n, d = start.shape
+    if draws is None:
+        draws = np.stack([np.random.default_rng([seed, 2]).standard_normal(n + evaluations) for seed in seeds])
+    own = [np.random.default_rng([seed, 1]) for seed in seeds]
+    streams = Streams(own, np.random.default_rng(DESIGN), threads)
+
+    like = array_of(compute)
+
+    def observe(x: HostArray, first: int) -> Array:
+        return move(problems.values(x) + problems.noise * draws[:, first : first + x.shape[1]], like)
+
+    X = np.asarray(start, dtype=np.float64)
+    X, y = move(X, like), observe(X, 0)
+    groups = _fit(problems, X, y, streams)
+    recommended, heights = [], []
+    for step in range(evaluations + 1):
+        best = _of_all(groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams))
+        recommended.append(best)
+        heights.append(problems.values(best[:, None, :])[:, 0])
+        if step == evaluations:
+            break
+        if problems.method.acquisition is None:
+            chosen = streams.uniform(0.0, 1.0, (R, d))
+        else:
+            chosen = _of_all(groups, R, lambda group: _suggest(problems, group, streams))
+        x = chosen[:, None, :]
+        groups, X, y = _learn(problems, groups, X, y, move(x, like), observe(x, n + step), streams)
+        if after is not None:
+            after(step + 1)
+    return Record(to_numpy(X), to_numpy(y), np.stack(recommended, axis=1), np.stack(heights, axis=1))
+
+
+def _of_all(groups: Sequence[Group], count: int, find: Callable[[Group], Array]) -> HostArray:
+    """One row for each problem (R, d), from those of each group."""
+    found = [to_numpy(find(group)) for group in groups]
+    rows = np.empty((count, found[0].shape[-1]))
+    for group, part in zip(groups, found, strict=True):
+        rows[group.problems] = part
+    return rows
+
+
+def _suggest(problems: Problems, group: Group, streams: Streams) -> Array:
+    assert problems.method.acquisition is not None
+    streams = streams.take(group.problems)
+    score = problems.method.acquisition.prepare(group.post, streams)
+    return _maximize(problems.settings, score, group.post, streams)
+
+
+def _learn(
+    problems: Problems, groups: list[Group], X: Array, y: Array, x: Array, new: Array, streams: Streams
+) -> tuple[list[Group], Array, Array]:
+    """The groups and all data after new points (R, k, d): the factor is extended where hyperparameters are known."""
+    xp = namespace(X)
+    X, y = xp.concat([X, x], axis=1), xp.concat([y, new], axis=1)
+    if isinstance(problems.method.inference, Fixed):
+        return [group._replace(post=group.post.extend(x[:, None, ...], new[:, None, :])) for group in groups], X, y
+    return _fit(problems, X, y, streams), X, y
+
+
+def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group]:
+    """The posteriors of data (R, n, d), (R, n)."""
+    method = problems.method
+    if method.standardizes:
+        y = move(np.stack([_standardized(*data) for data in zip(to_numpy(X), to_numpy(y), strict=True)]), X)
+    data = Observations.check(X, y)
+    return [
+        Group(sets, Posterior.of(kernel, inferred.hyper, data.take(sets).expand()))
+        for sets, kernel, inferred in infer_each_under_best(method.kernels, method.inference, data, streams.common)
+    ]
+
+
+def _standardized(X: HostArray, values: HostArray) -> HostArray:
+    return Scaling.fit(values, design_weights(X, ModelSettings())).forward(values)
+
+
+def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, streams: Streams) -> Array:
+    """The best point of each problem's score (R, d)."""
+    data = to_numpy(post.data.X)[:, 0]
+    around = to_numpy(best_of_each(post)[0])
+    if score.starts is not None:
+        around = np.concatenate([around, to_numpy(score.starts)[:, : settings.num_starts]], axis=1)
+    search = BoxSearch(max_iterations=settings.max_iterations, tolerance=settings.tolerance)
+    return search.maximize(score, *draw_grouped(settings.num_candidates, data, streams.common, around=around)).x
