@@ -11,7 +11,7 @@ PEERS ?= .venv-peers
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types contracts check format docs benchmarks peers figures figure2 clean
+.PHONY: demo test lint types contracts check format docs benchmarks tables peers figures figure2 clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
@@ -38,6 +38,10 @@ check: lint types contracts test
 benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.search
+
+# The tables of README and docs, from the results that are kept in benchmarks/results and experiments/results.
+tables: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.published
 
 # The paper's figures and the page about them, from the results that are kept in experiments/results.
 figures: $(VENV)/.experiments
