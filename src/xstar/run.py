@@ -12,12 +12,12 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from xstar.engine.suggest import NUMERICAL
 from xstar.errors import DataError, SettingsError, SpaceExhausted, TrialError
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
-from xstar.engine.suggest import NUMERICAL
 from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
 StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]

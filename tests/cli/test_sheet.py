@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xstar.cli.sheet import rounded, step
-from xstar.files.definition import Definition
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
+from xstar.files.definition import Definition
 from xstar.optimizer import Optimizer
 from xstar.space import Integer, Real
 

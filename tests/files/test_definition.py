@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from xstar import Categorical, Integer, Real, Space
-from xstar.files.definition import KEYS, PARAMETER_KEYS, Definition
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
+from xstar.files.definition import KEYS, PARAMETER_KEYS, Definition
 
 LINE = {"x": {"low": 0.0, "high": 1.0}}
 

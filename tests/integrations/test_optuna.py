@@ -25,8 +25,7 @@ from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import LogEI
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
 from xstar.gp import MAP, Matern52
-from xstar.integrations.optuna import records
-from xstar.integrations.optuna import ATTEMPTS, CLOSE, XstarSampler, load_optimizer
+from xstar.integrations.optuna import ATTEMPTS, CLOSE, XstarSampler, load_optimizer, records
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 BOTH = pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -171,7 +171,7 @@ class Beliefs(NamedTuple):
 
 
 def maximum_probabilities(mean: Array, covariance: Array) -> Beliefs:
-    """Return the probability that each entry of a Gaussian vector is the largest; `mean` (H, N), `covariance` (H, N, N)."""
+    """Return the probability that each entry of Gaussian vectors (H, N) is the largest; `covariance` (H, N, N)."""
     xp = namespace(mean)
     H, N = mean.shape
     pairs = move(np.stack([np.eye(N)[i] - np.delete(np.eye(N), i, axis=0) for i in range(N)]), mean)

@@ -104,4 +104,5 @@ class ThompsonScore(Score):
 
     def _by_problem(self, part: Array) -> Array:
         """(R S, ...) as (R, S, ...)."""
-        return namespace(part).reshape(part, (self.num_problems, -1, *part.shape[1:]))
+        each = self.paths.num_problems // self.count
+        return namespace(part).reshape(part, (self.count, each, *part.shape[1:]))

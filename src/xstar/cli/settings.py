@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from xstar.cli.program import Program
-from xstar.files.definition import RUN_KEYS, check_keys
 from xstar.errors import SettingsError
+from xstar.files.definition import RUN_KEYS, check_keys
 from xstar.numerics.checks import integer, positive
 
 

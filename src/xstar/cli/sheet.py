@@ -21,11 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from xstar.errors import DataError, FileError, SpaceExhausted, XstarError
+from xstar.files.atomic import write_bytes
 from xstar.files.columns import Columns, find_columns, header_of, names_of
 from xstar.files.csv_text import CsvText, decode, parse
 from xstar.files.definition import Definition
-from xstar.errors import DataError, FileError, SpaceExhausted, XstarError
-from xstar.files.atomic import write_bytes
 from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
 from xstar.space import Categorical, Parameter, Real

@@ -34,10 +34,9 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 from sqlalchemy.engine import URL, make_url
 
-from xstar.files.definition import Definition
 from xstar.errors import FileError, SettingsError, XstarError
-from xstar.integrations.optuna import records
-from xstar.integrations.optuna import XstarSampler
+from xstar.files.definition import Definition
+from xstar.integrations.optuna import XstarSampler, records
 from xstar.optimizer import Optimizer
 
 DEFINITION = "xstar:definition"

@@ -10,13 +10,14 @@ from xstar.engine.evidence import Evidence
 from xstar.engine.model import Model
 from xstar.engine.scaling import Scaling
 from xstar.engine.seeds import Seeds
-from xstar.engine.settings import ModelSettings, Settings
+from xstar.engine.settings import Settings
 from xstar.engine.thinning import thin
 from xstar.errors import DataError
 from xstar.feasibility import Feasibility
 from xstar.gp import Hyperparameters, Matern52, Posterior
 from xstar.gp.inference import infer_under_best
 from xstar.gp.observations import Observations
+from xstar.methods import ModelSettings
 from xstar.numerics.arrays import HostArray, move
 
 

@@ -2,8 +2,8 @@
 
     the method  ->  LogEI  ->  space filling
 
-A method gives way when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and why,
-is in the diagnostics. With too few results, or values that are all the same, points fill the space.
+A method gives way when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and
+why, is in the diagnostics. With too few results, or values that are all the same, points fill the space.
 """
 
 from __future__ import annotations

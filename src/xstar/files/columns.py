@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xstar.errors import DataError, SpaceError
 from xstar.files.csv_text import CsvText, without_unit
 from xstar.files.definition import Definition
-from xstar.errors import DataError, SpaceError
-from xstar.space import Categorical, Parameter, Space
 from xstar.files.tables import THOUSANDS, read_cell, read_outcome, with_point
+from xstar.space import Categorical, Parameter, Space
 from xstar.trial import Trial
 
 DECIMAL = re.compile(r"[+-]?\d*([.,])\d+([eE][+-]?\d+)?")

@@ -13,8 +13,9 @@ import numpy as np
 
 from xstar import acquisition, gp
 from xstar.errors import FileError, XstarError
+from xstar.feasibility import FeasibilitySettings
 from xstar.files.atomic import write_text
-from xstar.methods import Method
+from xstar.methods import Method, ModelSettings
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import STATES, Trial, check_sd, check_value, renamed_diagnostics
@@ -25,7 +26,7 @@ VERSION = 1
 SETTINGS = (
     Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior,
     gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
-    acquisition.Thompson,
+    acquisition.Thompson, ModelSettings, FeasibilitySettings,
 )  # fmt: skip
 """What a method may be made of."""
 KINDS = {kind.__name__: kind for kind in SETTINGS}

@@ -13,5 +13,7 @@ __all__ = ["dashboard", "optuna"]
 def __getattr__(name: str) -> Any:
     """Imported when first used: Optuna is not needed by anything else."""
     if name in __all__:
-        return import_module({"dashboard": "xstar.integrations.optuna.dashboard"}.get(name, f"xstar.integrations.{name}"))
+        return import_module(
+            {"dashboard": "xstar.integrations.optuna.dashboard"}.get(name, f"xstar.integrations.{name}")
+        )
     raise AttributeError(f"module 'xstar.integrations' has no attribute {name!r}")

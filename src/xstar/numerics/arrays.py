@@ -163,7 +163,8 @@ def in_chunks(
 ) -> tuple[Array, ...]:
     """Apply a row-wise function to the points x (..., m, d) block by block; join output k on axes[k].
 
-    There may be fewer outputs than axes: some are optional. Which blocks are used changes no value: each row is computed alone.
+    There may be fewer outputs than axes: some are optional. Which blocks are used changes no value: each row is
+    computed alone.
     """
     rows = x.shape[-2]
     if rows * elements_per_row <= block_elements(x):

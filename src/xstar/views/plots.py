@@ -152,7 +152,9 @@ def _draw_progress(axis: Any, optimizer: Optimizer) -> None:
     if told:
         numbers, values = np.array(told, dtype=np.float64).T
         axis.plot(numbers, values, **DATA, label="told")
-        axis.step(numbers, optimizer.direction.running_best(values), where="post", color="tab:blue", label="best so far")
+        axis.step(
+            numbers, optimizer.direction.running_best(values), where="post", color="tab:blue", label="best so far"
+        )
         axis.legend(fontsize=8)
     for trial in optimizer.trials:
         if trial.state == "failed":

@@ -11,8 +11,8 @@ from typing import Any
 from xstar.errors import SettingsError
 from xstar.files.atomic import write_text
 from xstar.optimizer import Optimizer
-from xstar.views.plots import summary
 from xstar.trial import OptimumPosterior, Trial
+from xstar.views.plots import summary
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }

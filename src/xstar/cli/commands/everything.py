@@ -18,14 +18,14 @@ from xstar.cli.console import Console
 from xstar.cli.studies import Opened
 from xstar.cli.trials import begin, check_not_exhausted, find
 from xstar.cli.trials import tell as end_trial
-from xstar.files.definition import Definition
 from xstar.direction import Direction
 from xstar.errors import DataError, SettingsError, SpaceError, SpaceExhausted, TrialError
 from xstar.files.atomic import write_text
+from xstar.files.definition import Definition
+from xstar.files.tables import FAILURES, read_cell
 from xstar.integrations.optuna.records import ADDED, REASON, SD, WITHDRAWN, known_params, shared, to_space
 from xstar.optimizer import Optimizer
 from xstar.space import Space
-from xstar.files.tables import FAILURES, read_cell
 from xstar.trial import State, Trial, check_sd, check_value, summarize
 
 WORDS = {

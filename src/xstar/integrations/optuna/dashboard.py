@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from xstar.errors import SettingsError
-from xstar.views.figures import draw_information, draw_optimum, draw_regret
-from xstar.views.figures.parts import MISSING
 from xstar.numerics.checks import positive
 from xstar.optimizer import Optimizer
+from xstar.views.figures import draw_information, draw_optimum, draw_regret
+from xstar.views.figures.parts import MISSING
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -235,7 +235,9 @@ MOST_CHOOSING = 4
 """Choices of others that are foreseen, at most."""
 
 
-def _outcome(trial: FrozenTrial, median: float | None, direction: Direction) -> tuple[State | None, float | None, str | None]:
+def _outcome(
+    trial: FrozenTrial, median: float | None, direction: Direction
+) -> tuple[State | None, float | None, str | None]:
     """State, value and reason in xstar's words; no state if the trial says nothing."""
     if trial.state in (TrialState.RUNNING, TrialState.WAITING):
         return "pending", None, None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, RED, Trace, text
 from xstar.optimizer import Optimizer
 from xstar.trial import OptimumPosterior, Trial
+from xstar.views.figures import parts
+from xstar.views.figures.parts import BLUE, RED, Trace, text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -28,13 +28,12 @@ from xstar.acquisition import Prepared
 from xstar.acquisition.mean import MeanScore
 from xstar.engine.fit import design_weights
 from xstar.engine.scaling import Scaling
-from xstar.engine.settings import ModelSettings
 from xstar.entropy.maximizers import best_of_each
 from xstar.gp import Fixed, Posterior
 from xstar.gp.inference import infer_each_under_best
 from xstar.gp.observations import Observations
 from xstar.lockstep.streams import Streams
-from xstar.methods import Method
+from xstar.methods import Method, ModelSettings
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.checks import array_of
 from xstar.search import BoxSearch, draw_grouped
@@ -153,7 +152,9 @@ def run(
     groups = _fit(problems, X, y, streams)
     recommended, heights = [], []
     for step in range(evaluations + 1):
-        best = _of_all(groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams))
+        best = _of_all(
+            groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams)
+        )
         recommended.append(best)
         heights.append(problems.values(best[:, None, :])[:, 0])
         if step == evaluations:
@@ -200,7 +201,9 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
     """The posteriors of data (R, n, d), (R, n)."""
     method = problems.method
     if method.standardizes:
-        y = move(np.stack([_standardized(*data) for data in zip(to_numpy(X), to_numpy(y), strict=True)]), X)
+        y = move(
+            np.stack([_standardized(*data, method.model) for data in zip(to_numpy(X), to_numpy(y), strict=True)]), X
+        )
     data = Observations.check(X, y)
     return [
         Group(sets, Posterior.of(kernel, inferred.hyper, data.take(sets).expand()))
@@ -208,8 +211,8 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
     ]
 
 
-def _standardized(X: HostArray, values: HostArray) -> HostArray:
-    return Scaling.fit(values, design_weights(X, ModelSettings())).forward(values)
+def _standardized(X: HostArray, values: HostArray, settings: ModelSettings) -> HostArray:
+    return Scaling.fit(values, design_weights(X, settings)).forward(values)
 
 
 def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, streams: Streams) -> Array:
