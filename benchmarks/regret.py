@@ -61,11 +61,11 @@ def run(name: str, method: Any, seed: int, evaluations: int | None = None) -> di
             seconds.append((time.process_time() - began) / count)
             for trial in batch:
                 opt.tell(trial, measure(trial.params))
-    rungs = [trial.diagnostics.get("rung") for trial in opt.trials[START:]]
+    used = [trial.diagnostics.get("method") for trial in opt.trials[START:]]
     return {
         "regret": regrets,
         "seconds": float(np.median(seconds)),
-        "fallbacks": sum(rung in ("space-filling", "logei") for rung in rungs) if method not in ("logei",) else 0,
+        "fallbacks": sum(name in ("space-filling", "logei") for name in used) if method not in ("logei",) else 0,
     }
 
 

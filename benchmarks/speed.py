@@ -72,8 +72,8 @@ def ours(X: np.ndarray, values: np.ndarray, seed: int) -> Suggest:
 
     def suggest() -> xstar.Trial:
         trial = optimizer.ask()
-        if trial.diagnostics["why"] is not None:  # a simpler rung is faster, and not what is to be measured
-            raise RuntimeError(f"suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}")
+        if trial.diagnostics["fallback"] is not None:  # a simpler method is faster, and not what is to be measured
+            raise RuntimeError(f"suggested by {trial.diagnostics['method']}: {trial.diagnostics['fallback']}")
         return trial
 
     return suggest
