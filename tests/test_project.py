@@ -36,6 +36,7 @@ def run_example(name, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["demo", "sample_paths"])
 def test_examples_draw_their_pictures(name, tmp_path):
     picture = tmp_path / "picture.png"
@@ -48,16 +49,17 @@ def test_examples_draw_their_pictures(name, tmp_path):
     [
         ("one_call", r"recommended: \{'x0': 0\.[23]\d*, 'x1': -[12]\.\d*\}"),
         ("ask_tell", r"recommended: \{'minutes': (3\.9|4\.0)\d*, 'temperature': 9[12]\.\d*\}"),
-        ("tune_sklearn", r"15 evaluations, stopped by budget"),
-        ("lab_csv", r"9 results read, 2 of them failed"),
-        ("batch_of_four", r"24 evaluations in 6 batches, \d+ failed"),
-        ("optuna_study", r"16 trials, best 0\.[0-3]\d* at"),
+        pytest.param("tune_sklearn", r"15 evaluations, stopped by budget", marks=pytest.mark.slow),
+        pytest.param("lab_csv", r"9 results read, 2 of them failed", marks=pytest.mark.slow),
+        pytest.param("batch_of_four", r"24 evaluations in 6 batches, \d+ failed", marks=pytest.mark.slow),
+        pytest.param("optuna_study", r"16 trials, best 0\.[0-3]\d* at", marks=pytest.mark.slow),
     ],
 )
 def test_examples_say_what_they_found(name, said):
     assert re.search(said, run_example(name))
 
 
+@pytest.mark.slow
 def test_the_program_of_the_readme_is_tuned(tmp_path):
     """Its commands, with fewer trials."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
@@ -101,6 +103,7 @@ def test_the_robustness_benchmark_counts_nothing():
     assert sum(row[key] for key in row if key.endswith(("finite", "converged", "dropped")) or key == "negative") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_problems_know_their_maxima(name):
     """No point of a search is above the stated maximum, and some come close."""
