@@ -44,15 +44,16 @@ def test_examples_draw_their_pictures(name, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("one_call", r"recommended: \{'x0': 0\.[23]\d*, 'x1': -[12]\.\d*\}"),
         ("ask_tell", r"recommended: \{'minutes': (3\.9|4\.0)\d*, 'temperature': 9[12]\.\d*\}"),
-        pytest.param("tune_sklearn", r"15 evaluations, stopped by budget", marks=pytest.mark.slow),
-        pytest.param("lab_csv", r"9 results read, 2 of them failed", marks=pytest.mark.slow),
-        pytest.param("batch_of_four", r"24 evaluations in 6 batches, \d+ failed", marks=pytest.mark.slow),
-        pytest.param("optuna_study", r"16 trials, best 0\.[0-3]\d* at", marks=pytest.mark.slow),
+        ("tune_sklearn", r"15 evaluations, stopped by budget"),
+        ("lab_csv", r"9 results read, 2 of them failed"),
+        ("batch_of_four", r"24 evaluations in 6 batches, \d+ failed"),
+        ("optuna_study", r"16 trials, best 0\.[0-3]\d* at"),
     ],
 )
 def test_examples_say_what_they_found(name, said):

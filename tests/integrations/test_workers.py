@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import optuna
+import pytest
 from optuna.trial import TrialState
 
 from tests.integrations.guide import write_programs
@@ -11,6 +12,7 @@ from tests.waiting import finish
 from xstar.integrations.optuna import records
 
 
+@pytest.mark.slow
 def test_three_processes_on_sqlite(tmp_path):
     write_programs("One machine", tmp_path)
     subprocess.run([sys.executable, "create.py"], cwd=tmp_path, check=True, capture_output=True)
