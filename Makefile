@@ -7,17 +7,35 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # The libraries that benchmarks.speed and the experiments compare with, in an environment of their own.
 PEERS ?= .venv-peers
+# What only some users have: torch, BoTorch, Ray and Dask. Their tests run there, so that .venv is what README says.
+EXTRAS ?= .venv-extras
 # One thread for each process: results and timings do not depend on the machine's cores.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types contracts check format docs benchmarks tables peers figures figure2 clean
+# Tests of one group, which share a server or costly results, run in the same process.
+IN_TWO := -n 2 --dist loadgroup
+
+.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(IN_TWO) $(PYTEST_ARGS)
+
+# What only long runs can show.
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest $(IN_TWO) -m "slow and not extras" $(PYTEST_ARGS)
+
+# What needs torch, BoTorch, Ray or Dask: where one of them is missing, its tests fail.
+test-extras: $(EXTRAS)/.extras
+	$(EXTRAS)/bin/python -m pytest $(IN_TWO) -m extras $(PYTEST_ARGS)
+
+# Changes the code in many small ways, and lists those that no test has noticed: hours. MUTANTS='xstar.gp.jets*' takes a part.
+mutants: $(VENV)/.mutants
+	$(BIN)/mutmut run $(MUTANTS)
+	$(BIN)/mutmut results
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -33,7 +51,7 @@ types: $(VENV)/.dev
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-check: lint types contracts test
+check: lint types contracts test test-slow test-extras
 
 benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.core
@@ -59,9 +77,9 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(PEERS) build dist site output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf $(VENV) $(PEERS) $(EXTRAS) build dist site output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* mutants
 
-$(BIN)/python $(PEERS)/bin/python:
+$(BIN)/python $(PEERS)/bin/python $(EXTRAS)/bin/python:
 	@test -n "$(PYTHON)" || { echo "xstar needs Python 3.11 or newer; none was found. Name one with: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv $(@:/bin/python=)
 
@@ -77,6 +95,10 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.mutants: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@touch $@
+
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
@@ -86,4 +108,9 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 $(PEERS)/.peers: pyproject.toml | $(PEERS)/bin/python
 	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0
 	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0 botorch==0.18.1 optuna==5.0.0 greenlet --editable '.[experiments]'
+	@touch $@
+
+$(EXTRAS)/.extras: pyproject.toml | $(EXTRAS)/bin/python
+	$(EXTRAS)/bin/python -m pip install --quiet torch==2.13.0
+	$(EXTRAS)/bin/python -m pip install --quiet torch==2.13.0 botorch==0.18.1 --editable '.[dev,clusters]'
 	@touch $@

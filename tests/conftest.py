@@ -1,7 +1,8 @@
-"""Every numerical test runs on every backend that is installed."""
+"""Every numerical test runs on every backend: those on torch are extras (`make test-extras`)."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +19,12 @@ settings.register_profile(
 )
 settings.load_profile("xstar")
 
-BACKENDS = ["numpy", "array_api_strict"] + (["torch"] if importlib.util.find_spec("torch") else [])
+BACKENDS = ["numpy", "array_api_strict", pytest.param("torch", marks=pytest.mark.extras)]
 
 
 def pytest_report_header(config):
-    return f"array backends: {', '.join(BACKENDS)}"
+    installed = [name for name in ("numpy", "array_api_strict", "torch") if importlib.util.find_spec(name)]
+    return f"array backends: {', '.join(installed)}"
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,29 @@ class Backend:
 
 @pytest.fixture(params=BACKENDS)
 def backend(request):
-    module = pytest.importorskip(request.param)
+    module = importlib.import_module(request.param)
     return Backend(request.param, array_api_compat.array_namespace(module.asarray([0.0])))
 
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(20261116)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_revisions_once():
+    """Optuna reads the history of its schema, a dozen files, whenever a database is opened: once is enough here."""
+    from alembic.script import base
+
+    load, known = base.util.load_python_file, {}
+
+    def load_once(folder, name):
+        if name == "env.py":
+            return load(folder, name)
+        if (folder, name) not in known:
+            known[folder, name] = load(folder, name)
+        return known[folder, name]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base.util, "load_python_file", load_once)
+        yield

@@ -13,7 +13,7 @@ from xstar.gp import MAP, Matern52, SliceSampling
 from xstar.methods import Method
 from xstar.numerics.arrays import on
 
-torch = pytest.importorskip("torch", reason="there is only NumPy to compute with")
+pytestmark = pytest.mark.extras
 
 SMALL = Method(inference=SliceSampling(num_samples=4), acquisition=PES(num_samples=12, num_features=128))
 
@@ -79,5 +79,7 @@ def test_places_that_are_not_there_are_named(bad):
 
 def test_the_array_that_others_are_put_beside():
     assert isinstance(on("numpy"), np.ndarray)
+    import torch
+
     assert on("torch").dtype == torch.float64
     assert str(on("torch:cpu").device) == "cpu"

@@ -215,8 +215,10 @@ def test_every_kind_of_one_number_is_welcome(value):
     assert opt.tell(opt.ask(), value).value == 2.0
 
 
+@pytest.mark.extras
 def test_a_tensor_of_a_training_loop_is_one_number():
-    torch = pytest.importorskip("torch")
+    import torch
+
     opt = Optimizer(LINE, method=QUICK)
     assert opt.tell(opt.ask(), torch.tensor(2.0)).value == 2.0
     assert opt.tell(opt.ask(), torch.tensor(2.0, requires_grad=True)).value == 2.0
@@ -321,7 +323,10 @@ def test_a_recommendation_is_near_the_optimum_and_predicts_its_value():
     assert (mean[2], sd[2]) == pytest.approx((best.mean, best.sd))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in {"es", "pes-nb", "pes-2014"} else []) for name in METHODS],
+)
 def test_every_method_suggests_legal_parameters_of_python_types(name):
     opt = Optimizer(MIXED, method=name, num_initial=4)
     search(opt, mixed_value, 2)

@@ -37,6 +37,7 @@ def run_example(name, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["demo", "sample_paths"])
 def test_examples_draw_their_pictures(name, tmp_path):
     picture = tmp_path / "picture.png"
@@ -44,6 +45,7 @@ def test_examples_draw_their_pictures(name, tmp_path):
     assert picture.stat().st_size > 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -59,6 +61,7 @@ def test_examples_say_what_they_found(name, said):
     assert re.search(said, run_example(name))
 
 
+@pytest.mark.slow
 def test_the_program_of_the_readme_is_tuned(tmp_path):
     """Its commands, with fewer trials."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
@@ -102,6 +105,7 @@ def test_the_robustness_benchmark_counts_nothing():
     assert sum(row[key] for key in row if key.endswith(("finite", "converged", "dropped")) or key == "negative") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_problems_know_their_maxima(name):
     """No point of a search is above the stated maximum, and some come close."""

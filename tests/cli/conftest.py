@@ -5,7 +5,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import optuna
 import pytest
 from optuna.storages import RDBStorage
 
+from tests.waiting import HANG, wait_until
 from xstar.cli import main, studies
 
 SCRIPT = Path(sys.executable).with_name("xstar")
@@ -129,7 +129,7 @@ def script(start):
 
     def call(*arguments):
         process = start(*arguments)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HANG)
         return Answer(process.returncode, out, err)
 
     return call
@@ -177,15 +177,11 @@ def tree(folder):
 
 @pytest.fixture
 def ended(folder):
-    """Whether the process whose number is in a file is over, or will be in a moment."""
+    """Waits until the process whose number is in a file is over."""
 
     def look(name="pid"):
         number = int((folder / name).read_text())
-        for _ in range(200):
-            if not _is_running(number):
-                return True
-            time.sleep(0.05)
-        return False
+        return wait_until(lambda: not _is_running(number))
 
     return look
 

@@ -409,7 +409,6 @@ def test_export_to_json_goes_on_in_python(ok, line, folder):
 
 
 def test_export_to_pictures_and_pages(ok, line, folder):
-    pytest.importorskip("matplotlib")
     ok("export", line, "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert page.count('<tr class="done">') == 4

@@ -12,6 +12,7 @@ from optuna.storages import RDBStorage
 from sqlalchemy.exc import OperationalError
 
 import xstar
+from tests.waiting import HANG
 from xstar.cli.parser import EXAMPLES
 
 ARGUMENTS = {
@@ -290,7 +291,7 @@ def test_a_reader_that_has_enough(ok, start, define):
     ok("tell", define(), "x=0.5", "1")
     process = start("export", "study.toml", "-")
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=HANG)
     assert err == ""
 
 
@@ -299,6 +300,6 @@ def test_a_terminal_that_knows_no_plus_minus(ok, start, define, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     ok("tell", define(), "x=0.5", "1")
     process = start("recommend", "study.toml")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG)
     assert (process.returncode, err) == (0, "")
     assert "x = 0.5" in out

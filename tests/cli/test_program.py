@@ -5,9 +5,11 @@ import re
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from tests.waiting import HANG, wait_until
 from xstar.cli import program as module
 from xstar.cli.program import Interrupted, Program
 from xstar.errors import SettingsError
@@ -296,41 +298,51 @@ def test_an_attempt_does_not_read_the_result_of_another(shell):
 # Stopping
 
 
-CHILD = "sleep 300 & echo $! > pid; "
+CHILD = "sleep 3600 & echo $! > child; mv child pid; "
 
 
-def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended, monkeypatch):
-    monkeypatch.setattr(module, "GOODBYE", 100.0)
-    outcome = shell(CHILD + "echo 0.5; wait", timeout=1.0, retries=3)
-    assert (outcome.value, outcome.reason) == (None, "timed out after 1 s")
-    assert outcome.seconds < 50.0, "it ended when it was told to"
+@pytest.fixture
+def late(tmp_path, monkeypatch):
+    """A clock that jumps by 2,000 seconds once the program has written `pid`, however long that takes it."""
+
+    def clock():
+        return time.monotonic() + 2000.0 * (tmp_path / "pid").exists()
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
+
+
+def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended, monkeypatch, late):
+    monkeypatch.setattr(module, "GOODBYE", HANG)
+    outcome = shell(CHILD + "echo 0.5; wait", timeout=1500.0, retries=3)
+    assert (outcome.value, outcome.reason) == (None, "timed out after 1500 s")
+    assert outcome.seconds < 2000.0 + HANG, "it ended when it was told to"
     assert summary(tmp_path)["attempts"] == 1, "it would take as long again"
     assert ended()
 
 
-def test_a_program_that_does_not_want_to_end(shell, monkeypatch, ended):
+def test_a_program_that_does_not_want_to_end(shell, monkeypatch, ended, late):
     monkeypatch.setattr(module, "GOODBYE", 0.3)
-    outcome = shell("trap '' TERM; " + CHILD + "while true; do sleep 0.05; done", timeout=1.0)
-    assert outcome.reason == "timed out after 1 s"
-    assert outcome.seconds > 1.3
+    outcome = shell("trap '' TERM; " + CHILD + "while true; do sleep 0.05; done", timeout=1500.0)
+    assert outcome.reason == "timed out after 1500 s"
+    assert outcome.seconds > 2000.3
     assert ended()
 
 
-def test_a_program_may_clean_up(shell, tmp_path):
-    shell("trap 'touch clean; exit 1' TERM; sleep 60 & wait", timeout=1.0)
+def test_a_program_may_clean_up(shell, tmp_path, monkeypatch, late):
+    monkeypatch.setattr(module, "GOODBYE", HANG)
+    shell("trap 'touch clean; exit 1' TERM; " + CHILD + "wait", timeout=1500.0)
     assert (tmp_path / "clean").exists()
 
 
 def test_a_program_that_is_in_time(shell):
-    assert shell("sleep 0.2; echo 1", timeout=30.0).value == 1.0
+    assert shell("sleep 0.2; echo 1", timeout=HANG).value == 1.0
 
 
 def test_stopping(shell, tmp_path, ended):
     stop = threading.Event()
 
     def stop_when_it_runs():
-        while not (tmp_path / "begun").exists():
-            time.sleep(0.02)
+        wait_until((tmp_path / "begun").exists)
         stop.set()
 
     threading.Thread(target=stop_when_it_runs).start()

@@ -22,8 +22,6 @@ from experiments.studies import FIGURES, methods_of
 from experiments.studies import PROBLEMS as ALL_PROBLEMS
 from experiments.surfaces import TRUTH
 
-pytest.importorskip("matplotlib")
-
 REPEATS, LENGTH, SIDE = 8, 5, 6
 VOID = {"meta", "img", "br"}
 
@@ -117,6 +115,7 @@ class TestFiles:
         for path in paths:
             assert path.read_bytes().startswith(begin[path.suffix]), path
 
+    @pytest.mark.slow
     def test_are_the_same_each_time(self, whole, tmp_path):
         folder, _, _ = whole
         for name in ("figure1.json", "within-model.json"):

@@ -62,6 +62,7 @@ class TestStored:
         assert search(problem, 40, rng) == pytest.approx(problem.maximum, abs=1e-7)
         assert search(problem, 40, rng) <= problem.maximum + 1e-9
 
+    @pytest.mark.slow
     def test_maximum_is_found_again(self, name):
         truth, maximizer, _ = load(DATA / f"{name}.npz")
         np.testing.assert_allclose(truth.maximizer(), maximizer, rtol=0, atol=1e-5)

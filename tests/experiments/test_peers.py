@@ -1,5 +1,6 @@
 """Other libraries take the same courses as ours, the same each time, and survive their own failures."""
 
+import importlib.machinery
 import importlib.util
 import subprocess
 import sys
@@ -13,7 +14,15 @@ from experiments.methods import PEERS
 from experiments.problems import Problem
 
 OPTUNA = ["optuna-gp", "optuna-tpe"]
-BOTORCH = ["botorch-logei", "botorch-pes", "botorch-jes"]
+
+
+def params(*methods):
+    """The methods, those that need torch as extras."""
+    return [
+        pytest.param(method, marks=[pytest.mark.extras] if "torch" in peers.NEEDS[method] else []) for method in methods
+    ]
+
+
 START_UP = 10
 """Values before which Optuna's samplers draw random points."""
 
@@ -27,15 +36,8 @@ def hill(dimension=2):
     return Problem("hill", values, peak, 2.0, 0.01, 20)
 
 
-def need(method):
-    """Skip where a method's libraries are missing."""
-    for package in peers.NEEDS[method]:
-        pytest.importorskip(package)
-
-
 def begun(method, problem, seed, told):
     """A session, with the values at some random points."""
-    need(method)
     session = peers.begin(method, problem, seed)
     for x in np.random.default_rng(seed).random((told, problem.dimension)):
         session.tell(x, float(problem.values(x[None])[0]))
@@ -59,10 +61,13 @@ def test_unknown():
         peers.begin("botorch-kg", hill(), 0)
 
 
-def test_what_to_do_without_a_library(monkeypatch):
-    real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "botorch" else real(name))
-    with pytest.raises(ModuleNotFoundError, match=r"botorch-jes needs botorch, .*`make peers`.*") as said:
+@pytest.mark.parametrize("absent, named", [({"botorch"}, "botorch"), ({"torch", "botorch"}, "torch and botorch")])
+def test_what_to_do_without_a_library(monkeypatch, absent, named):
+    """Wherever the test runs, these libraries are missing and all others are there."""
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in absent else importlib.machinery.ModuleSpec(name, None)
+    )
+    with pytest.raises(ModuleNotFoundError, match=rf"botorch-jes needs {named}, .*`make peers`.*") as said:
         peers.begin("botorch-jes", hill(), 0)
     assert ".venv-peers/bin/python -m experiments run ... --methods botorch-jes" in str(said.value)
 
@@ -75,10 +80,9 @@ def test_importing_loads_no_library():
     )
 
 
-@pytest.mark.parametrize("method", [*OPTUNA, *BOTORCH])
+@pytest.mark.parametrize("method", params(*PEERS))
 class TestCourse:
     def test_same_seed_same_course(self, method, few):
-        need(method)
         evaluations = START_UP + 2 if method in OPTUNA else START + 3
         first, again, other = (take_course("branin", method, repeat, evaluations) for repeat in (1, 1, 2))
         assert first.degraded == again.degraded == 0
@@ -100,7 +104,7 @@ class TestCourse:
 
 
 class TestOptuna:
-    @pytest.mark.parametrize("method", OPTUNA)
+    @pytest.mark.parametrize("method", params(*OPTUNA))
     def test_values_reach_the_study(self, method):
         problem = hill()
         session = begun(method, problem, 0, START)
@@ -113,6 +117,7 @@ class TestOptuna:
         assert [trials[START].params[name] for name in ("x0", "x1")] == x.tolist()
         np.testing.assert_array_equal(session.recommend(), [0.5, 0.25])
 
+    @pytest.mark.extras
     def test_model_finds_the_hill(self):
         """A random point would be so near with a probability of 0.01."""
         session = begun("optuna-gp", hill(), 3, START_UP)
@@ -122,6 +127,7 @@ class TestOptuna:
         assert np.max(np.abs(x - 0.3)) < 0.05
         assert session.degraded == 0
 
+    @pytest.mark.extras
     def test_failure(self, monkeypatch):
         session = begun("optuna-gp", hill(), 0, START_UP)
 
@@ -142,6 +148,7 @@ class TestOptuna:
         assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.extras
 class TestBoTorch:
     def test_recommends_the_largest_mean(self):
         session = begun("botorch-logei", hill(3), 0, 25)

@@ -32,6 +32,7 @@ def test_there_are_enough_repeats_of_every_method(problem):
         assert all({"python", "numpy", "scipy", "xstar"} <= versions.keys() for versions in row["versions"])
 
 
+@pytest.mark.slow
 def test_every_claim_is_checked():
     results = read_results(RESULTS, KEPT)
     findings = claims.findings(results)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +21,10 @@ from experiments.problems import TITLES, find_problem, within_model
 from experiments.runner import goes_in_lockstep, missing, run_in_lockstep, run_separately, take_courses
 from experiments.store import Task, collect, load_run, read_results, write_json, write_results
 from experiments.studies import FIGURES, PRESETS, PROBLEMS, Preset, plan
+from tests.waiting import HANG, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 TASKS = [Task("cosines", "random", repeat, START + 1) for repeat in range(3)]
-INSTALL = "pip install 'xstar[clusters]'"
 
 
 def resume(tasks, folder):
@@ -141,9 +140,7 @@ class TestResuming:
         words = [sys.executable, "-m", "experiments", *asked(tmp_path, "--repeats", "400")]
         with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
-                end = time.monotonic() + 60.0
-                while len(list(tmp_path.rglob("[0-9]*.json"))) < 3 and time.monotonic() < end:
-                    time.sleep(0.01)
+                wait_until(lambda: len(list(tmp_path.rglob("[0-9]*.json"))) >= 3, pause=0.01)
                 assert process.poll() is None
             finally:
                 process.send_signal(signal.SIGKILL)
@@ -499,12 +496,13 @@ def run_elsewhere(arguments, **environment):
     """The command in a process of its own, with what clusters leave behind ending there."""
     done = subprocess.run(
         [sys.executable, *arguments],
-        cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=300, check=False,
+        cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=HANG, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done
 
 
+@pytest.mark.extras
 class TestClusters:
     def check(self, folder):
         assert missing(TASKS, folder) == []
@@ -515,13 +513,11 @@ class TestClusters:
             np.testing.assert_allclose(run["y"], alone.y, rtol=0, atol=1e-9)
 
     def test_dask(self, tmp_path):
-        pytest.importorskip("distributed", reason=f"needs Dask: {INSTALL}")
         done = run_elsewhere(["-m", "experiments", *asked(tmp_path, "--repeats", "3", "--backend", "dask")])
         assert "3 of 3 runs" in done.stderr
         self.check(tmp_path)
 
     def test_a_dask_scheduler_elsewhere(self, tmp_path):
-        pytest.importorskip("distributed", reason=f"needs Dask: {INSTALL}")
         program = (
             "import sys\n"
             "from distributed import LocalCluster\n"
@@ -535,7 +531,6 @@ class TestClusters:
         self.check(tmp_path)
 
     def test_ray(self, tmp_path):
-        pytest.importorskip("ray", reason=f"needs Ray: {INSTALL}")
         # Not pytest's own folder: its name is too long for the sockets in it.
         with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
             done = run_elsewhere(

@@ -47,7 +47,6 @@ class TestNNet:
         assert iterations == 50
 
     def test_stored_samples_are_drawn_again(self):
-        pytest.importorskip("mlxtend", reason="Boston Housing comes from mlxtend")
         data = nnet.housing()
         assert data.X.shape == (506, 12)
         stored, _, about = load(DATA / "nnet.npz")
@@ -157,7 +156,8 @@ class TestPortfolio:
 
     def test_filter_of_arch(self):
         """The conditional variances that the package arch computes from our paths are those that made them."""
-        arch = pytest.importorskip("arch", reason="compares with arch")
+        import arch
+
         days = 800
         returns = portfolio.simulate(GARCH, INNOVATIONS, days, 1, np.random.default_rng(9))[:, 0, :]
         e = INNOVATIONS.draw(days, np.random.default_rng(9))
@@ -168,7 +168,6 @@ class TestPortfolio:
             np.testing.assert_allclose(model.fix(parameters).std_resid[-200:], e[-200:, i], rtol=1e-5, atol=1e-7)
 
     def test_fit_of_arch(self):
-        pytest.importorskip("arch", reason="fits with arch")
         quick = replace(GARCH, beta=0.9 - GARCH.alpha, alpha=GARCH.alpha + 0.05)
         returns = portfolio.simulate(quick, INNOVATIONS, 6_000, 1, np.random.default_rng(10))[:, 0, 0]
         found, residuals = refit.fit_garch(returns)
@@ -198,7 +197,6 @@ class TestFullerenes:
         assert np.all((stored.y > 0.0) & (stored.y < 1.0))
 
     def test_stored_is_fitted_again(self):
-        pytest.importorskip("opti", reason="the measurements come from mopti")
         stored, _, about = load(DATA / "fullerenes.npz")
         truth = chemistry.measured_fullerenes()
         assert len(truth.y) == about["measurements"] == 246

@@ -197,6 +197,7 @@ def test_the_maximum_is_one():
     assert walker.speed(design).max() < MAXIMUM - 0.02
 
 
+@pytest.mark.slow
 def test_a_short_search_finds_the_maximum():
     found = walker.search_maximum(4, points=64, starts=2, finest=0.02)
     assert found.points.shape == (2, 8)

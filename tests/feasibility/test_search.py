@@ -47,8 +47,9 @@ def search(name, method, seed):
     return failures, opt
 
 
-RUNS = pytest.mark.parametrize("method, seed", [("logei", 0), ("pes", 1)])
-pytestmark = pytest.mark.filterwarnings("ignore::xstar.DegradedWarning")
+RUNS = pytest.mark.parametrize("method, seed", [("logei", 0), pytest.param("pes", 1, marks=pytest.mark.slow)])
+# Tests share searches: all of them run in one of pytest's workers.
+pytestmark = [pytest.mark.filterwarnings("ignore::xstar.DegradedWarning"), pytest.mark.xdist_group("failures")]
 
 
 @RUNS
@@ -94,6 +95,7 @@ def test_the_best_of_what_works_is_recommended(name, method, seed):
     assert recommended(name, method, seed)
 
 
+@pytest.mark.slow
 @RUNS
 def test_the_best_of_two_hills_at_the_border_is_recommended(method, seed):
     """In two of three searches at least: a search that has found the lower one may stay there."""

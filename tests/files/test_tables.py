@@ -189,7 +189,8 @@ def test_a_frame_with_empty_cells(empty):
 
 
 def test_a_pandas_frame(opt):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"x": [0.25, 0.5, 0.75], "n": [3, 4, 5], "value": [1.5, -2e3, math.nan]})
     assert told(opt.tell_table(frame)) == PLAIN
 

@@ -199,7 +199,10 @@ def test_without_data_slice_sampling_draws_from_the_prior(rng):
     assert inferred.hyper.noise.mean() == pytest.approx(0.1, rel=0.15)
 
 
-@pytest.mark.parametrize("kernel, n, d, noise", [(SquaredExponential(), 4, 1, 0.1), (Matern52(), 20, 3, 0.3)])
+@pytest.mark.parametrize(
+    "kernel, n, d, noise",
+    [(SquaredExponential(), 4, 1, 0.1), pytest.param(Matern52(), 20, 3, 0.3, marks=pytest.mark.slow)],
+)
 def test_short_runs_agree_with_a_long_one_of_another_sampler(rng, kernel, n, d, noise):
     """Pooled over 100 seeds, ten samples each: means and quartiles of theta against 6,000 coordinate-wise sweeps.
 

@@ -9,9 +9,10 @@ import pytest
 from optuna.trial import TrialState
 
 from tests.integrations.guide import programs, write_programs
+from tests.waiting import HANG
 from xstar.integrations.optuna import records
 
-INSTALL = "pip install 'xstar[clusters]'"
+pytestmark = pytest.mark.extras
 
 
 @pytest.fixture
@@ -19,8 +20,8 @@ def ray(monkeypatch, tmp_path):
     """A cluster of two processors on this machine that leaves nothing behind."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("HOME", str(tmp_path))  # For its results and its token.
-    ray = pytest.importorskip("ray", reason=f"needs Ray: {INSTALL}")
-    pytest.importorskip("ray.tune.search.optuna", reason=f"needs Ray Tune: {INSTALL}")
+    import ray
+
     # Not pytest's own folder: its name is too long for the sockets in it.
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
         ray.init(
@@ -52,11 +53,9 @@ def test_ray_tune(ray):
 
 
 def test_dask(tmp_path):
-    pytest.importorskip("distributed", reason=f"needs Dask: {INSTALL}")
-    pytest.importorskip("optuna_integration", reason=f"needs Optuna's storage for Dask: {INSTALL}")
     write_programs("Dask", tmp_path)
     done = subprocess.run(
-        [sys.executable, "with_dask.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "with_dask.py"], cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=False
     )
     assert done.returncode == 0, done.stderr
     study = optuna.load_study(study_name="tune", storage=f"sqlite:///{tmp_path / 'dask.db'}")

@@ -9,7 +9,6 @@ import shutil
 import socket
 import sys
 import threading
-import time
 import urllib.request
 from contextlib import contextmanager
 
@@ -19,6 +18,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
 
+from tests.waiting import wait_until
 from xstar import Categorical, Integer, Method, Optimizer, Real, Trial
 from xstar.acquisition import PES
 from xstar.errors import SettingsError
@@ -28,13 +28,9 @@ from xstar.plots import most_sensitive
 from xstar.trial import OptimumPosterior
 from xstar.views.figures import parts
 
-pytest.importorskip("plotly")
-pytest.importorskip("optuna_dashboard")
-
 METHOD = Method(Matern52(), MAP(), acquisition=PES(num_samples=5, num_features=64))
 SAMPLES = 12
 INFORMATION, OPTIMUM, REGRET = dashboard.FIGURES
-WAIT = 60.0
 
 
 @pytest.fixture(autouse=True)
@@ -427,14 +423,6 @@ def serving(study, load, monkeypatch, refresh=0.05):
         thread.join()
 
 
-def wait_until(condition):
-    end = time.monotonic() + WAIT
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return found
-
-
 def address(announced):
     return re.fullmatch(r"the dashboard is at (http://127\.0\.0\.1:\d+/dashboard/studies/\d+)", announced[0])[1]
 
@@ -553,7 +541,6 @@ FLAGS = [
 
 @pytest.fixture
 def browser(tmp_path):
-    pytest.importorskip("selenium", reason="the page is opened with selenium, which is not installed")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         pytest.skip("the page is opened in Chromium: chromium and chromedriver are needed on the path")

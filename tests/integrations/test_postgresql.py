@@ -1,31 +1,36 @@
 """Studies in a real PostgreSQL server, which is started here: many workers, dead workers, a server that goes away."""
 
 import contextlib
+import itertools
 import os
+import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import optuna
+import psycopg
 import pytest
 from optuna.trial import TrialState
 
 from tests.integrations.guide import write_programs
 from tests.integrations.worker import branin, sampler, storage
+from tests.waiting import HANG, finish, wait_until
 from xstar.cli.trials import count
 from xstar.integrations.optuna import records
 
-pytest.importorskip("psycopg", reason="needs psycopg: pip install 'xstar[postgresql]'")
-pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+# One server: all of these tests run in one of pytest's workers.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning"),
+    pytest.mark.xdist_group("postgresql"),
+]
 
 WORKER = Path(__file__).parent / "worker.py"
-PATIENCE = 300.0
-"""Seconds after which a worker is taken to hang."""
 
 
 def find_binaries():
@@ -50,6 +55,15 @@ def find_user():
     return known.get("postgres") or known.get("nobody") or pytest.skip("PostgreSQL does not run as root")
 
 
+def find_port():
+    """One that nobody listens on, and that the system gives to no client while the server is away."""
+    for port in itertools.islice(iter(lambda: random.randint(15_000, 30_000), None), 100):
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port of a hundred is free")
+
+
 class Server:
     """A server of its own in a temporary folder, on a free port of this machine only."""
 
@@ -57,23 +71,28 @@ class Server:
         self.binaries, self.folder, self.data = binaries, folder, folder / "data"
         self.who = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         self._run("initdb", "--no-sync", "--auth=trust", "--username=tester", "--encoding=UTF8", "--locale=C")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = find_port()
 
     def _run(self, program, *arguments):
         command = [str(self.binaries / program), f"--pgdata={self.data}", *arguments]
         done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, **self.who
+            command, cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False, **self.who
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
     def start(self):
         settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-        self._run("pg_ctl", "start", "--wait", f"--log={self.folder / 'log'}", f"--options={settings}")
+        self._run(
+            "pg_ctl",
+            "start",
+            "--wait",
+            f"--timeout={HANG:.0f}",
+            f"--log={self.folder / 'log'}",
+            f"--options={settings}",
+        )
 
     def stop(self):
-        self._run("pg_ctl", "stop", "--mode=immediate")
+        self._run("pg_ctl", "stop", "--mode=immediate", f"--timeout={HANG:.0f}")
 
     @property
     def url(self):
@@ -144,22 +163,6 @@ def workers(url, study_name, **options):
             process.communicate()
 
 
-def finish(process):
-    """Wait for a worker to end by itself."""
-    said = process.communicate(timeout=PATIENCE)[1]
-    assert process.returncode == 0, said
-
-
-def wait_for(found):
-    """What `found` returns, as soon as it is something."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if result := found():
-            return result
-        time.sleep(0.1)
-    raise TimeoutError("nothing happened")
-
-
 def evaluating(study, name):
     """The trials that a worker is evaluating."""
     return [
@@ -174,31 +177,42 @@ def states(study):
     return {trial.number: trial.state for trial in sampler().optimizer(study).trials}
 
 
-def test_eight_workers_share_a_study(server, start_study):
-    study = start_study("eight")
-    with workers(server.url, "eight", **{f"w{i}": "--trials 25" for i in range(8)}) as processes:
+@pytest.mark.parametrize("count, each", [(3, 8), pytest.param(8, 25, marks=pytest.mark.slow)])
+def test_workers_share_a_study(server, start_study, count, each):
+    study = start_study(f"shared by {count}")
+    with workers(server.url, f"shared by {count}", **{f"w{i}": f"--trials {each}" for i in range(count)}) as processes:
         for process in processes.values():
             finish(process)
-    trials = study.get_trials()
-    assert [trial.number for trial in trials] == list(range(200))
+    trials, total = study.get_trials(), count * each
+    assert [trial.number for trial in trials] == list(range(total))
     assert {trial.state for trial in trials} == {TrialState.COMPLETE}
     assert {trial.user_attrs["worker"] for trial in trials} == set(processes)
     # Without a lock, two that choose at the same moment may meet; that has to stay rare.
-    assert len({tuple(sorted(trial.params.items())) for trial in trials}) >= 190
+    assert len({tuple(sorted(trial.params.items())) for trial in trials}) >= 0.95 * total
     assert all(trial.value == branin(**trial.params) for trial in trials)
-    assert [records.shared(trial).get("rung") for trial in trials].count("logei") > 180
-    assert study.best_value < 0.41  # The minimum is 0.398.
+    assert [records.shared(trial).get("rung") for trial in trials].count("logei") > total - 20
+    assert study.best_value < (0.41 if total == 200 else 2.0)  # The minimum is 0.398.
+
+
+def age_heartbeat(server, trial):
+    """Let an hour have passed since the last sign of life."""
+    with psycopg.connect(server.url.replace("+psycopg", "")) as connection:
+        connection.execute(
+            "UPDATE trial_heartbeats SET heartbeat = heartbeat - interval '1 hour' WHERE trial_id = %s",
+            [trial._trial_id],
+        )
 
 
 def test_a_killed_worker_is_replaced(server, start_study):
     study = start_study("killed", trials=6)
     with workers(server.url, "killed", victim="--trials 1 --heartbeat 1 --block") as victim:
-        (dead,) = wait_for(lambda: evaluating(study, "victim"))
-        settings = "--trials 500 --heartbeat 1 --grace 3 --seconds 0.3 --until-retried"
+        (dead,) = wait_until(lambda: evaluating(study, "victim"))
+        settings = "--trials 500 --heartbeat 1 --seconds 0.3 --until-retried"
         with workers(server.url, "killed", survivor=settings) as survivor:
-            wait_for(lambda: evaluating(study, "survivor"))
+            wait_until(lambda: evaluating(study, "survivor"))
             victim["victim"].kill()
             victim["victim"].wait()
+            age_heartbeat(server, dead)
             finished = study.get_trials(states=(TrialState.COMPLETE,))
             finish(survivor["survivor"])
 
@@ -220,14 +234,14 @@ def test_a_killed_worker_is_replaced(server, start_study):
 def test_a_dead_trial_is_pending_until_the_grace_period_is_over(server, start_study, connect):
     study = start_study("stale", trials=4)
     with workers(server.url, "stale", victim="--trials 1 --heartbeat 1 --block") as processes:
-        (dead,) = wait_for(lambda: evaluating(study, "victim"))
+        (dead,) = wait_until(lambda: evaluating(study, "victim"))
         processes["victim"].kill()
         processes["victim"].wait()
     # The grace period is a setting of who looks: for us it is two minutes, and the trial is alive.
     assert records.stale_trials(study, study.get_trials(), age=None) == set()
     assert states(study)[dead.number] == "pending"
     impatient = optuna.load_study(study_name="stale", storage=connect(1, 2), sampler=sampler())
-    wait_for(lambda: records.stale_trials(impatient, impatient.get_trials(), age=None) == {dead.number})
+    wait_until(lambda: records.stale_trials(impatient, impatient.get_trials(), age=None) == {dead.number})
     assert impatient.get_trials()[dead.number].state == TrialState.RUNNING
     assert dead.number not in states(impatient)
 
@@ -235,11 +249,11 @@ def test_a_dead_trial_is_pending_until_the_grace_period_is_over(server, start_st
 def test_a_server_that_stops_ends_its_workers_but_loses_nothing(server, start_study, connect):
     study = start_study("stopped", trials=4)
     with workers(server.url, "stopped", worker="--trials 500 --seconds 0.2") as processes:
-        wait_for(lambda: len(study.get_trials(states=(TrialState.COMPLETE,))) > 6)
+        wait_until(lambda: len(study.get_trials(states=(TrialState.COMPLETE,))) > 6)
         finished = study.get_trials(states=(TrialState.COMPLETE,))
         server.stop()
         try:
-            said = processes["worker"].communicate(timeout=PATIENCE)[1]
+            said = processes["worker"].communicate(timeout=HANG)[1]
         finally:
             server.start()
     assert processes["worker"].returncode != 0
@@ -257,11 +271,12 @@ def test_a_database_that_cannot_be_reached_is_an_error_at_once():
         closed.bind(("127.0.0.1", 0))
         url = f"postgresql+psycopg://tester@127.0.0.1:{closed.getsockname()[1]}/postgres"
         with workers(url, "unreachable", worker="--trials 1") as processes:
-            said = processes["worker"].communicate(timeout=60.0)[1]
+            said = processes["worker"].communicate(timeout=HANG)[1]
     assert processes["worker"].returncode != 0
     assert "sqlalchemy.exc.OperationalError" in said
 
 
+@pytest.mark.slow
 def test_the_programs_of_the_guide(server, connect, tmp_path):
     write_programs("Many machines", tmp_path)
     environment = {**os.environ, "STUDY_URL": server.url, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -291,7 +306,7 @@ x = {{ low = 0.0, high = 1.0 }}
 
 [run]
 trials = 30
-heartbeat = 3
+heartbeat = 5
 command = ["sh", "-c", "{script}"]
 """
 XSTAR = Path(sys.executable).parent / "xstar"
@@ -303,41 +318,40 @@ def test_the_command_line_survives_a_killed_worker_and_a_restarted_server(server
     (tmp_path / "study.toml").write_text(
         DEFINITION.format(name="line", url=server.url.replace("+psycopg", ""), script=script)
     )
-    workers = [
-        subprocess.Popen(
-            [XSTAR, "run", "study.toml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        for _ in range(4)
-    ]
+    workers, said = [], [tmp_path / f"said.{k}" for k in range(4)]
     try:
-        deadline = time.monotonic() + PATIENCE
-        while len(list(tmp_path.glob("log.*"))) < 8:
-            assert time.monotonic() < deadline, [worker.poll() for worker in workers]
-            time.sleep(0.05)
+        for path in said:
+            with path.open("w") as output:
+                command = [XSTAR, "run", "study.toml"]
+                workers.append(subprocess.Popen(command, cwd=tmp_path, stdout=output, stderr=subprocess.STDOUT))
+        wait_until(lambda: len(list(tmp_path.glob("log.*"))) >= 8 or any(worker.poll() for worker in workers))
         workers[0].kill()
         server.stop()
-        time.sleep(2.0)
-        server.start()
-        said = [worker.communicate(timeout=PATIENCE)[0] for worker in workers]
+        try:
+            wait_until(lambda: all("does not answer and is tried again" in path.read_text() for path in said[1:]))
+        finally:
+            server.start()
+        codes = [worker.wait(timeout=HANG) for worker in workers]
     finally:
         for worker in workers:
             worker.kill()
-    assert [worker.returncode for worker in workers[1:]] == [0, 0, 0], said
+            worker.wait()
+    said = [path.read_text() for path in said]
+    assert codes == [-signal.SIGKILL, 0, 0, 0], said
     study = optuna.load_study(study_name="line", storage=connect())
     trials = study.get_trials(deepcopy=False)
     assert [trial.number for trial in trials] == list(range(len(trials)))
     done = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     assert count(trials, finished=True) == 30, said
-    # While the server is away nobody hears heartbeats: a trial that is given up for that counts as a failure.
-    assert len(done) >= 29, said
+    # While the server is away nobody hears heartbeats: a trial that is given up for that, one of each worker at most,
+    # counts as a failure.
+    assert len(done) >= 27, said
     assert all(trial.value == trial.params["x"] for trial in done)
     assert not [trial for trial in trials if not trial.state.is_finished()]
     assert len({trial.params["x"] for trial in done}) == len(done), "what was begun again counts once"
 
 
 def test_looking_at_an_empty_database_leaves_it_empty(server):
-    import psycopg
-
     address = server.url.replace("+psycopg", "")
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE DATABASE nothing")

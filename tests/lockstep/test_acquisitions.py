@@ -58,6 +58,11 @@ def streams(problems, threads=1):
     return Streams([np.random.default_rng(r) for r in problems], np.random.default_rng(99), threads)
 
 
+def torch(*cases):
+    """The cases, for torch."""
+    return [pytest.param("torch", *case, marks=pytest.mark.extras) for case in cases]
+
+
 def all_scores(acquisition, parts, kernel, place=np.asarray):
     """The score of all problems, and those of each alone."""
     whole = acquisition.prepare(together(parts, kernel, place), streams(range(R)))
@@ -77,10 +82,13 @@ def assert_same(one, other):
 
 @EVERY
 @pytest.mark.parametrize("kernel", [SquaredExponential(), Matern52()], ids=["SquaredExponential", "Matern52"])
-@pytest.mark.parametrize("n, d", [(7, 2), (1, 1), (12, 4)])
+@pytest.mark.parametrize(
+    "backend, n, d",
+    [("numpy", 7, 2), ("numpy", 1, 1), ("numpy", 12, 4), ("array_api_strict", 1, 1), *torch((7, 2), (1, 1), (12, 4))],
+    indirect=["backend"],
+)
 def test_each_problem_is_as_it_is_alone(backend, acquisition, kernel, n, d):
-    if backend.name == "array_api_strict" and (n, d) != (1, 1):
-        pytest.skip("one case is enough for the standard; it is slow")
+    """One case is enough for the standard, which is slow."""
     parts = data(n, d)
     whole, singles = all_scores(acquisition, parts, kernel, backend.array)
     assert whole.num_problems == R
@@ -168,9 +176,8 @@ def test_called_as_a_function(acquisition):
 
 
 @EVERY
+@pytest.mark.parametrize("backend", ["numpy", *torch(())], indirect=True)
 def test_a_search_of_all_finds_what_searches_of_each_find(backend, acquisition):
-    if backend.name == "array_api_strict":
-        pytest.skip("it is slow")
     parts = data()
     whole, singles = all_scores(acquisition, parts, SquaredExponential(), backend.array)
     X = backend.array(parts[0][:, 0])

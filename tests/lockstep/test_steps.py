@@ -73,8 +73,8 @@ def test_hyperparameters_may_be_sampled_at_every_step():
     assert np.all((record.X >= 0.0) & (record.X <= 1.0))
 
 
+@pytest.mark.extras
 def test_another_backend_makes_the_same_suggestions():
-    pytest.importorskip("torch")
     there = optimize([0, 1, 2], PES(12, 128), 4, compute="torch:cpu")
     here = optimize([0, 1, 2], PES(12, 128), 4)
     np.testing.assert_allclose(there.X, here.X, atol=1e-6)

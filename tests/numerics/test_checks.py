@@ -44,15 +44,19 @@ def test_nan_may_be_allowed_but_never_infinity():
         floats([np.nan, np.inf], "sd", nan_allowed=True)
 
 
+@pytest.mark.extras
 def test_scalars_can_be_placed_on_another_device():
     """torch refuses to copy a zero-dimensional NumPy array to another device; its meta device stands in for a GPU."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     placed = _place(1.0, "amplitude", namespace(torch.zeros(1)), torch.device("meta"))
     assert placed.device.type == "meta"
 
 
+@pytest.mark.extras
 def test_tensors_leave_their_graph():
-    torch = pytest.importorskip("torch")
+    import torch
+
     assert not floats(torch.ones(2, dtype=torch.float64, requires_grad=True), "X").requires_grad
 
 

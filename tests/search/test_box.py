@@ -47,7 +47,11 @@ def best_of_many(paths, p, starts):
 
 @pytest.mark.parametrize(
     "d, lengthscale, kernel, share",
-    [(2, 0.316, SquaredExponential(), 0.97), (6, 0.5, SquaredExponential(), 0.9), (2, 0.3, Matern52(), 0.97)],
+    [
+        (2, 0.316, SquaredExponential(), 0.97),
+        pytest.param(6, 0.5, SquaredExponential(), 0.9, marks=pytest.mark.slow),
+        pytest.param(2, 0.3, Matern52(), 0.97, marks=pytest.mark.slow),
+    ],
 )
 def test_it_reaches_the_best_of_many_scipy_runs(rng, d, lengthscale, kernel, share):
     """The statement of `benchmarks.search`, on fewer paths and 20 runs for each."""

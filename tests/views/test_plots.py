@@ -10,7 +10,6 @@ from xstar.acquisition import PES
 from xstar.errors import SettingsError, TrialError
 from xstar.gp import MAP, Matern52
 
-matplotlib = pytest.importorskip("matplotlib")
 METHOD = Method(Matern52(), MAP(), acquisition=PES(num_samples=5, num_features=64))
 PNG = b"\x89PNG\r\n\x1a\n"
 MIXED = {
