@@ -28,7 +28,7 @@ VARIANTS: dict[str, Method] = {
     "Matern alone": Method(kernel=Matern52()),
     "paper boundary": Method(acquisition=PES(boundary="paper")),
     "no competing points": Method(acquisition=PES(incumbent="paper")),
-    "no competing maximizers": Method(acquisition=PES(num_rivals=0)),
+    "no competing maximizers": Method(acquisition=PES(num_competitors=0)),
     "MAP": Method(inference=MAP()),
     "H = 4": Method(inference=SliceSampling(num_samples=4)),
     "H = 20": Method(inference=SliceSampling(num_samples=20)),

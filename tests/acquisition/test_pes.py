@@ -13,7 +13,9 @@ from xstar.search import Domain, Lattice
 
 SE = SquaredExponential()
 OLD = {"boundary": "paper", "incumbent": "paper", "paths": "weights"}
-VARIANTS = pytest.mark.parametrize("variant", [{}, {"num_rivals": 0}, OLD], ids=["default", "no rivals", "2014"])
+VARIANTS = pytest.mark.parametrize(
+    "variant", [{}, {"num_competitors": 0}, OLD], ids=["default", "no competitors", "2014"]
+)
 
 
 def posterior(n=8, d=2, noise=0.05, lengthscale=0.35, seed=4, kernel=SE, H=None):

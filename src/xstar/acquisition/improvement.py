@@ -27,7 +27,18 @@ LEAST_SD = 1e-10
 
 @dataclass(frozen=True)
 class EI(Acquisition):
-    """Expected improvement, averaged over hyperparameter samples."""
+    """Expected improvement over the incumbent, averaged over hyperparameter samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import EI
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> near, far = EI().prepare(post, np.random.default_rng(0))([[0.75], [0.2]])
+    >>> bool(near > far)
+    True
+    """
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=False)
@@ -35,7 +46,18 @@ class EI(Acquisition):
 
 @dataclass(frozen=True)
 class LogEI(Acquisition):
-    """The logarithm of expected improvement: the same ranking, without underflow far from the best."""
+    """The logarithm of expected improvement: the same ranking, without underflow far from the incumbent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import LogEI
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> near, far = LogEI().prepare(post, np.random.default_rng(0))([[0.75], [0.2]])
+    >>> bool(near > far)
+    True
+    """
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=True)

@@ -24,9 +24,25 @@ from xstar.search.region import Region
 
 @dataclass(frozen=True)
 class Thompson(Acquisition):
-    """The highest of `num_samples` posterior paths, each of a hyperparameter sample drawn at random.
+    """Thompson sampling: the highest of some posterior paths, each of a hyperparameter sample drawn at random.
 
-    More samples explore more: the maximum is that of the most optimistic draw. Pending points do not matter.
+    Pending points do not matter.
+
+    Parameters
+    ----------
+    num_samples : int
+        Paths. More of them explore more: the maximum is that of the most optimistic draw.
+    num_features : int
+        Random features of a path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import Thompson
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> Thompson().prepare(post, np.random.default_rng(0))([[0.1], [0.8]]).shape
+    (2,)
     """
 
     num_samples: int = 1

@@ -21,24 +21,51 @@ Notation
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from xstar.entropy.constraints import Constraints
-from xstar.entropy.ep import Sites, expectation_propagation
+from xstar.entropy.ep import EPSettings, Sites, expectation_propagation
 from xstar.entropy.functionals import Functionals
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, identity, namespace, solve_lower, take_rows
+from xstar.numerics.checks import instance, positive
 from xstar.numerics.linalg import safe_cholesky
 from xstar.numerics.normal import truncated_moments
 
-SMALLEST_SPREAD = 1e-10
-"""The variance of f(x_star) - f(x) is kept above this, relative to the prior variance, by shrinking V12."""
-KNOWN = 1e-11
-"""A site on a combination whose variance has fallen below this share of its prior variance says nothing."""
-SAME = 1e-6
-"""Nor does one on a difference whose variance is below this share of that of its parts: the two are as good as one.
-That f(x_star) beats a rival next to it follows from the local conditions, and rounding would be all that is added."""
+LEAST_VARIANCE = 1e-13
+"""A prediction with less variance than this share of the prior's, noise included, is as good as known."""
+_PER_PATH = ("alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter")
+
+
+@dataclass(frozen=True)
+class ConditioningSettings:
+    """How a posterior is conditioned on the constraints (`python -m benchmarks.robustness` counts what fails).
+
+    Parameters
+    ----------
+    least_spread : float
+        The variance of f(x_star) - f(x) is kept above this, relative to the prior variance, by shrinking V12; the
+        paper's rule for kappa has the same number.
+    least_variance : float
+        A site on a combination whose variance has fallen below this share of its prior variance says nothing.
+    least_difference : float
+        Nor does one on a difference whose variance is below this share of that of its parts: the two are as good as
+        one. That f(x_star) beats a competing point next to it follows from the local conditions, and rounding would be
+        all that is added.
+    ep : EPSettings
+        Of the sites.
+    """
+
+    least_spread: float = 1e-10
+    least_variance: float = 1e-11
+    least_difference: float = 1e-6
+    ep: EPSettings = field(default_factory=EPSettings)
+
+    def __post_init__(self) -> None:
+        for name in ("least_spread", "least_variance", "least_difference"):
+            positive(getattr(self, name), name)
+        instance(self.ep, "ep", EPSettings, "EPSettings()")
 
 
 @dataclass(frozen=True)
@@ -65,6 +92,7 @@ class Conditioned:
     sites: Sites
     jitter: Array
     """The largest jitter in the factor of the equalities, shape (R, H, S)."""
+    settings: ConditioningSettings = ConditioningSettings()
 
     def variances(self, X: Array) -> Prediction:
         """v(x) and what knowing x_star takes off it, at points (R, 1, m, d)."""
@@ -93,7 +121,7 @@ class Conditioned:
         V11 = xp.clip(p.variance - p.reduction, min=0.0)
         V22 = self.best_variance[..., None]
         V12 = p.covariance
-        smallest = SMALLEST_SPREAD * scale
+        smallest = self.settings.least_spread * scale
         # kappa = min(1, (V11 + V22 - smallest) / (2 V12)) keeps the spread above the smallest.
         shrunk = smallest > V11 + V22 - 2.0 * V12
         spread = xp.where(shrunk, smallest, V11 + V22 - 2.0 * V12)
@@ -144,9 +172,6 @@ class Conditioned:
         return replace(self, functionals=self.functionals.first(paths), **parts)
 
 
-_PER_PATH = ("alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter")
-
-
 class Prediction(NamedTuple):
     """f(x) given D, and given D, C1, C2."""
 
@@ -175,11 +200,34 @@ class Truncation(NamedTuple):
     by_mean: Array
 
 
-def condition(post: Posterior, alpha: Array, functionals: Functionals, constraints: Constraints) -> Conditioned:
-    """Condition posteriors, leading axes (R, H), on the constraints at each path's x_star.
+def condition(
+    post: Posterior,
+    alpha: Array,
+    functionals: Functionals,
+    constraints: Constraints,
+    settings: ConditioningSettings | None = None,
+) -> Conditioned:
+    """Condition posteriors on the constraints at each path's x_star.
 
-    `alpha` (R, H, 1 or S, n) is K^{-1} times the targets of each path.
+    Parameters
+    ----------
+    post : Posterior
+        Leading axes (R, H).
+    alpha : array of shape (R, H, 1 or S, n)
+        K^{-1} times the targets of each path.
+    functionals : Functionals
+        T.
+    constraints : Constraints
+        On T.
+    settings : ConditioningSettings, optional
+        Thresholds, and how EP iterates.
+
+    Returns
+    -------
+    Conditioned
+        What predictions at any x need.
     """
+    settings = settings or ConditioningSettings()
     xp = namespace(functionals.x_star)
     cross = functionals.covariance(post.data.X)
     R, H, S, n, length = cross.shape
@@ -211,8 +259,9 @@ def condition(post: Posterior, alpha: Array, functionals: Functionals, constrain
     V0, m0 = xp.matmul(xp.matmul(M, C_c), M_t), xp.matmul(M, mean_c[..., None])[..., 0]
     before = xp.linalg.diagonal(xp.matmul(xp.matmul(M, prior), M_t))
     apart = xp.matmul(M * M, xp.linalg.diagonal(C)[..., None])[..., 0]
-    imposed = constraints.imposed & (xp.linalg.diagonal(V0) > xp.maximum(KNOWN * before, SAME * apart))
-    sites = expectation_propagation(m0, V0, constraints.target, constraints.noise_variance, imposed)
+    least = xp.maximum(settings.least_variance * before, settings.least_difference * apart)
+    imposed = constraints.imposed & (xp.linalg.diagonal(V0) > least)
+    sites = expectation_propagation(m0, V0, constraints.target, constraints.noise_variance, imposed, settings.ep)
     root = xp.sqrt(sites.precision)
     B = safe_cholesky(identity(V0.shape[-1], V0) + root[..., :, None] * V0 * root[..., None, :]).factor
     N = M - xp.matmul(xp.matmul(M, G), inverse)
@@ -231,4 +280,5 @@ def condition(post: Posterior, alpha: Array, functionals: Functionals, constrain
         best_variance=xp.clip(C[..., 0, 0] - xp.sum(reduced[..., 0] ** 2, axis=-1), min=0.0),
         sites=sites,
         jitter=xp.max(factor.jitter, axis=-1),
+        settings=settings,
     )  # fmt: skip

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xstar import acquisition, gp
+from xstar import acquisition, entropy, gp, search
 from xstar.errors import FileError, XstarError
 from xstar.feasibility import FeasibilitySettings
 from xstar.files.atomic import write_text
-from xstar.methods import Method, ModelSettings
+from xstar.methods import Method, ModelSettings, WarpSettings
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import STATES, Trial, check_sd, check_value, renamed_diagnostics
@@ -26,12 +26,16 @@ VERSION = 1
 SETTINGS = (
     Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior,
     gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
-    acquisition.Thompson, ModelSettings, FeasibilitySettings,
+    acquisition.Thompson, acquisition.PESSettings, acquisition.ESSettings, gp.ApproximationSettings,
+    entropy.MaximizerSettings, entropy.ConditioningSettings, entropy.EPSettings, search.SearchSettings,
+    ModelSettings, WarpSettings, FeasibilitySettings,
 )  # fmt: skip
 """What a method may be made of."""
 KINDS = {kind.__name__: kind for kind in SETTINGS}
 RETIRED = {"SliceSampling": ("width",)}
 """Settings that older files have and that nobody needs any more."""
+RENAMED = {"MAP": {"num_scouts": "num_prior_draws"}, "PES": {"num_rivals": "num_competitors"}}
+"""Settings that older files have by other names."""
 PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
 
 
@@ -118,8 +122,12 @@ def _build_settings(stored: Any) -> Any:
     if isinstance(stored, dict) and "kind" in stored:
         if stored["kind"] not in KINDS:
             raise FileError(f"the study's method has a part {stored['kind']!r} that this xstar does not know.")
-        gone = RETIRED.get(stored["kind"], ())
-        parts = {name: _build_settings(value) for name, value in stored.items() if name not in ("kind", *gone)}
+        gone, now = RETIRED.get(stored["kind"], ()), RENAMED.get(stored["kind"], {})
+        parts = {
+            str(now.get(name, name)): _build_settings(value)
+            for name, value in stored.items()
+            if name not in ("kind", *gone)
+        }
         return KINDS[stored["kind"]](**parts)
     return tuple(_build_settings(item) for item in stored) if isinstance(stored, list) else stored
 

@@ -19,6 +19,8 @@ from xstar.errors import SettingsError
 from xstar.numerics.arrays import Array, HostArray, device, move, namespace, take_rows, to_numpy
 from xstar.numerics.checks import floats
 
+_NAMES = ("lengthscales", "amplitude", "noise")
+
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
@@ -137,9 +139,6 @@ class Hyperparameters:
     def take(self, rows: HostArray) -> Hyperparameters:
         """Those at the given positions of the first leading axis."""
         return self._checked(*(take_rows(getattr(self, name), rows) for name in _NAMES))
-
-
-_NAMES = ("lengthscales", "amplitude", "noise")
 
 
 def _scale(value: Any, name: str, anchor: Array | None, *, zero_allowed: bool = False) -> Array:

@@ -1,6 +1,6 @@
 """log p(y, theta) of several kernels and data sets, as the searches and samplers of `inference` ask for it.
 
-A problem is a kernel with a data set. Problems are counted kernel by kernel, so that all of them climb or are
+A problem is a kernel with a data set. Problems are counted kernel by kernel, so that all of them are searched or
 evaluated together, in few wide calls.
 
 Notation

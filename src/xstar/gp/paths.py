@@ -142,7 +142,7 @@ class Paths:
         return 1e-16 * xp.reshape(terms * spread, (self.num_problems,))
 
     def evaluate_roughly(self, x: Array, problems: HostArray) -> Evaluation:
-        """The same with the cosines in float32: to tell which hills are worth climbing."""
+        """The same with the cosines in float32: to tell which hills are worth a search."""
         return self.single.evaluate(x, problems)
 
     @cached_property

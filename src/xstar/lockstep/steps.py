@@ -36,7 +36,7 @@ from xstar.lockstep.streams import Streams
 from xstar.methods import Method, ModelSettings
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.checks import array_of
-from xstar.search import BoxSearch, draw_grouped
+from xstar.search import BoxSearch, SearchSettings, draw_grouped
 
 DESIGN = 0xDE5167
 """The seed of what all problems share: where hyperparameters are known, a problem takes the same course alone."""
@@ -51,8 +51,10 @@ class LockstepSettings:
     num_starts: int = 6
     """Points that a score names as promising and that it also begins from."""
     max_iterations: int = 20
-    """Of a climb: all problems wait for the slowest."""
+    """Of a local search: all problems wait for the slowest."""
     tolerance: float = 1e-5
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """Everything else about the search."""
 
 
 @dataclass(frozen=True)
@@ -221,5 +223,6 @@ def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, stre
     around = to_numpy(best_of_each(post)[0])
     if score.starts is not None:
         around = np.concatenate([around, to_numpy(score.starts)[:, : settings.num_starts]], axis=1)
-    search = BoxSearch(max_iterations=settings.max_iterations, tolerance=settings.tolerance)
-    return search.maximize(score, *draw_grouped(settings.num_candidates, data, streams.common, around=around)).x
+    search = BoxSearch(max_iterations=settings.max_iterations, tolerance=settings.tolerance, settings=settings.search)
+    candidates = draw_grouped(settings.num_candidates, data, streams.common, around=around, settings=settings.search)
+    return search.maximize(score, *candidates).x

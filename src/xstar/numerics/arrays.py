@@ -28,6 +28,8 @@ SMALL_BYTES = 4096
 """Positions and masks up to this size are kept on a device once they are there."""
 DEVICE_BLOCKS = 64
 """On a GPU a block is so many times larger: there it is the number of launches that costs."""
+SMALL_SYSTEM = 24
+"""Triangular systems up to this size are solved by one call for the whole batch."""
 
 
 def namespace(*values: Any) -> Namespace:
@@ -70,14 +72,14 @@ def _moved(values: HostArray, like: Array) -> Array:
 
 
 @lru_cache(maxsize=512)
-def _constant(content: bytes, dtype: str, shape: tuple[int, ...], place: Any) -> Array:
+def _constant(content: bytes, dtype: str, shape: tuple[int, ...], on_device: Any) -> Array:
     """Positions and masks for torch: small ones are needed again and again, and a GPU waits for every copy.
 
     They are shared, so nobody may write to them.
     """
     import torch
 
-    return torch.asarray(np.frombuffer(content, dtype=dtype).reshape(shape).copy(), device=place)
+    return torch.asarray(np.frombuffer(content, dtype=dtype).reshape(shape).copy(), device=on_device)
 
 
 def on(compute: str) -> Array:
@@ -244,13 +246,10 @@ def solve_lower(factor: Array, right: Array, *, transpose: bool = False) -> Arra
         if transpose:
             return torch.linalg.solve_triangular(factor.mT, right, upper=True)
         return torch.linalg.solve_triangular(factor, right, upper=False)
-    if array_api_compat.is_numpy_array(factor) and factor.shape[-1] > _SMALL:
+    if array_api_compat.is_numpy_array(factor) and factor.shape[-1] > SMALL_SYSTEM:
         return _solve_lower_blas(factor, right, transpose)
     # The gufunc runs a whole batch of small systems in C, where a loop over BLAS calls would not pay.
     return xp.linalg.solve(xp.linalg.matrix_transpose(factor) if transpose else factor, right)
-
-
-_SMALL = 24
 
 
 def _solve_lower_blas(factor: HostArray, right: HostArray, transpose: bool) -> HostArray:

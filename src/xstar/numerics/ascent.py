@@ -1,6 +1,6 @@
 """Local maximization in a box, of many functions at once and each from many starts.
 
-One trust-region iteration serves both methods: projected Newton, when the objective supplies its Hessian,
+One trust-region iteration serves both methods: projected Newton, when the function supplies its Hessian,
 and projected quasi-Newton, when it does not and BFGS updates stand in. Every iteration costs one
 evaluation per running start. Starts that have finished leave the batch.
 
@@ -37,6 +37,11 @@ from xstar.numerics.arrays import (
 )
 from xstar.numerics.linalg import solve_positive
 
+SHORTEST_RADIUS = 1e-10
+"""A trust region below this size means that rounding, not curvature, decides: the start is finished."""
+REPACK_BELOW = 0.75
+"""Finished rows are dropped from the batch when the rest would be smaller than this share of it."""
+
 
 class Evaluation(NamedTuple):
     """A function at points (P, q, d)."""
@@ -49,8 +54,8 @@ class Evaluation(NamedTuple):
     """Shape (P, q, d, d), or None: then a quasi-Newton matrix takes its place."""
 
 
-Objective: TypeAlias = Callable[[Array, HostArray], Evaluation]
-"""objective(x (P', q', d), problems (P',)) -> Evaluation, for any subset of the problems."""
+BatchFunction: TypeAlias = Callable[[Array, HostArray], Evaluation]
+"""function(x (P', q', d), problems (P',)) -> Evaluation, for any subset of the problems."""
 
 
 class Ascent(NamedTuple):
@@ -90,16 +95,8 @@ class _State(NamedTuple):
     rounding: Array
 
 
-SHORTEST_RADIUS = 1e-10
-"""A trust region below this size means that rounding, not curvature, decides: the start is finished."""
-STRAGGLERS = 0.005
-"""Of hundreds of starts, so small a share may be left unfinished: the others would wait for them."""
-REPACK_BELOW = 0.75
-"""Finished rows are dropped from the batch when the rest would be smaller than this share of it."""
-
-
 def ascend(
-    objective: Objective,
+    function: BatchFunction,
     starts: Array,
     lower: Array,
     upper: Array,
@@ -111,18 +108,20 @@ def ascend(
     rounding: Array | None = None,
     cull: Cull | None = None,
     cull_after: int = 4,
+    max_unfinished: float = 0.005,
 ) -> Ascent:
     """Climb from starts (P, q, d) to local maxima in the box [lower, upper], both (d,).
 
     `radius` is the first and `tolerance` the last step size, in units of x. `curvature` (P, q, d, d), if known from an
-    earlier climb, is where quasi-Newton begins. `rounding` (P,) is how much of a function's value may be rounding, if
+    earlier search, is where quasi-Newton begins. `rounding` (P,) is how much of a function's value may be rounding, if
     that is more than what sums of numbers of its size have. After `cull_after` iterations `cull`, if given, says which
-    starts go on; the others stay where they are, not converged.
+    starts go on; the others stay where they are, not converged. A share of `max_unfinished` of the starts may be left
+    unfinished at the end: of hundreds, all others would wait for them.
     """
     xp = namespace(starts)
     problems, width, d = starts.shape
     x = xp.clip(starts, lower, upper)
-    here = objective(x, np.arange(problems))
+    here = function(x, np.arange(problems))
     state = _first_state(x, here, lower, upper, radius, curvature)
     if rounding is not None:
         state = state._replace(rounding=xp.reshape(xp.broadcast_to(rounding[:, None], (problems, width)), (-1,)))
@@ -134,7 +133,7 @@ def ascend(
             worth = cull(xp.reshape(everything.x, starts.shape), xp.reshape(everything.value, (problems, width)))
             state = state._replace(running=state.running & move(worth.ravel()[rows], starts))
         running = to_numpy(state.running)
-        if np.count_nonzero(running) <= STRAGGLERS * problems * width:
+        if np.count_nonzero(running) <= max_unfinished * problems * width:
             break
         packed = _packing(running.reshape(alive, -1))
         if packed.size < REPACK_BELOW * rows.size:
@@ -146,7 +145,7 @@ def ascend(
             )
         trial_x, gain, full_step = _propose(state, lower, upper)
         owners = rows.reshape(alive, -1)[:, 0] // width
-        there = objective(xp.reshape(trial_x, (alive, rows.size // alive, d)), owners)
+        there = function(xp.reshape(trial_x, (alive, rows.size // alive, d)), owners)
         state = _advance(state, _flat(there), trial_x, gain, full_step, lower, upper, tolerance)
     everything = _merge(everything, rows, state)
     active = _held(everything.x, everything.gradient, lower, upper)
@@ -204,7 +203,7 @@ def _propose(state: _State, lower: Array, upper: Array) -> tuple[Array, Array, A
     """The next point, the gain that the model expects of it, and the length of the step without a radius."""
     xp = namespace(state.x)
     x, radius = state.x, state.radius[:, None]
-    # A row that has finished may sit where the objective is not finite; it is computed along and ignored.
+    # A row that has finished may sit where the function is not finite; it is computed along and ignored.
     running = state.running[:, None]
     g = xp.where(running, state.gradient, 0.0)
     a = xp.where(running[..., None], state.curvature, xp.eye(x.shape[-1], dtype=x.dtype, device=device(x)))

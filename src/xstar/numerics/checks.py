@@ -24,7 +24,7 @@ def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: boo
     anchor = value if like is None else like
     xp = namespace(anchor)
     where = device(anchor) if array_api_compat.is_array_api_obj(anchor) else None
-    array = _place(value, name, xp, where)
+    array = _converted(value, name, xp, where)
     wrong = xp.isinf(array) if nan_allowed else ~xp.isfinite(array)
     if bool(xp.any(wrong)):
         bad = int(xp.sum(xp.astype(wrong, xp.int64)))
@@ -36,7 +36,7 @@ def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: boo
     return array
 
 
-def _place(value: Any, name: str, xp: Any, where: Any) -> Array:
+def _converted(value: Any, name: str, xp: Any, where: Any) -> Array:
     """A float64 copy of the value in a namespace and on a device."""
     try:
         if array_api_compat.is_array_api_obj(value) and namespace(value) == xp and xp is not namespace():

@@ -17,12 +17,32 @@ Notation
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from xstar.errors import NumericalError
 from xstar.numerics.arrays import HostArray
-from xstar.numerics.slice_sampling import MAX_SHRINKS, CountedDensity, LogDensity, SliceRun, check_start
+
+LogDensity: TypeAlias = Callable[[HostArray, HostArray], HostArray]
+"""log_density(points (k, p), chains (k,)) -> (k,): `chains` says which chain each point belongs to."""
+
+MAX_SHRINKS = 60
+"""Tries of one update, each of which cuts the bracket: after so many it has shrunk to nothing."""
+
+
+class SliceRun(NamedTuple):
+    """The draws of all chains, and what they cost."""
+
+    draws: HostArray
+    """Shape (updates, N, p)."""
+    log_density: HostArray
+    """Shape (updates, N)."""
+    evaluations: int
+    """Points at which the density was computed."""
+    stuck: int
+    """Updates that found no new point in `MAX_SHRINKS` tries and kept the old one."""
 
 
 class StudentT(NamedTuple):
@@ -39,8 +59,8 @@ class StudentT(NamedTuple):
         """Each of them `count` times in a row."""
         return StudentT(np.repeat(self.mean, count, axis=0), np.repeat(self.factor, count, axis=0), self.freedom)
 
-    def place(self, z: HostArray, rows: HostArray) -> HostArray:
-        """Points (k, p) of whitened ones, each by its own distribution (k,)."""
+    def unwhiten(self, z: HostArray, rows: HostArray) -> HostArray:
+        """Return the points (k, p) of whitened ones, each by its own distribution (k,)."""
         return np.asarray(self.mean[rows] + np.matmul(self.factor[rows], z[..., None])[..., 0])
 
     def whiten(self, x: HostArray) -> HostArray:
@@ -85,9 +105,9 @@ def elliptical_slice_sample(
 ) -> SliceRun:
     """Run chains from `start` (N, p) inside the box [lower, upper], each about its own t distribution."""
     x = np.array(start, dtype=np.float64)
-    density = CountedDensity(log_density, lower, upper)
+    density = _CountedDensity(log_density, lower, upper)
     current = density(x, np.arange(len(x)))
-    check_start(current)
+    _check_start(current)
     z = about.whiten(x[:, None, :])[:, 0]
     slices = _Slices(z, current, about, rng)
     draws, densities = np.empty((updates, *x.shape)), np.empty((updates, len(x)))
@@ -96,7 +116,7 @@ def elliptical_slice_sample(
     slices.begin(rows)
     while rows.size:
         proposal = slices.propose(rows)
-        points = about.place(proposal, rows)
+        points = about.unwhiten(proposal, rows)
         values = density(points, rows)
         found = values - about.log_shape(proposal) > slices.level[rows]
         tries[rows] += 1
@@ -112,6 +132,32 @@ def elliptical_slice_sample(
         slices.begin(finished)
         rows = np.flatnonzero(done < updates)
     return SliceRun(draws, densities, density.evaluations, stuck)
+
+
+class _CountedDensity:
+    """A density that counts its evaluations, reads NaN as zero density and has none outside the box [lower, upper]."""
+
+    def __init__(self, log_density: LogDensity, lower: float | HostArray, upper: float | HostArray) -> None:
+        self._log_density = log_density
+        self._lower, self._upper = lower, upper
+        self.evaluations = 0
+
+    def __call__(self, points: HostArray, chains: HostArray) -> HostArray:
+        values = np.full(len(points), -np.inf)
+        inside = np.flatnonzero(np.all((points >= self._lower) & (points <= self._upper), axis=1))
+        if inside.size:
+            self.evaluations += inside.size
+            values[inside] = self._log_density(points[inside], chains[inside])
+        return np.where(np.isnan(values), -np.inf, values)
+
+
+def _check_start(density: HostArray) -> None:
+    """Complain about chains whose first point has no density."""
+    if not np.all(np.isfinite(density)):
+        raise NumericalError(
+            f"slice sampling needs a start of finite density; {int(np.sum(~np.isfinite(density)))} of {len(density)} "
+            "chains start where it is zero or undefined."
+        )
 
 
 class _Slices:

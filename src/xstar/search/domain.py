@@ -67,7 +67,7 @@ class Lattice:
         low = self.log_low or 1
         return math.log(low - 0.5), math.log(low + self.levels - 0.5)
 
-    def place(self, index: HostArray | float) -> HostArray:
+    def encode(self, index: HostArray | float) -> HostArray:
         """Coordinates of levels counted from 0; beyond the ends the lattice goes on."""
         if self.log_low is None:
             return np.asarray((np.asarray(index, dtype=np.float64) + 0.5) / self.levels)
@@ -87,7 +87,7 @@ class Lattice:
 
     def snap(self, columns: HostArray) -> HostArray:
         """The nearest legal values."""
-        return self.place(self.index(columns))
+        return self.encode(self.index(columns))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Choice:
         """Columns."""
         return 1 if self.levels <= 2 else self.levels
 
-    def place(self, index: HostArray) -> HostArray:
+    def encode(self, index: HostArray) -> HostArray:
         """The columns (..., width) of alternatives counted from 0."""
         chosen = np.asarray(index, dtype=np.int64)
         if self.width == 1:
@@ -116,7 +116,7 @@ class Choice:
 
     def snap(self, columns: HostArray) -> HostArray:
         """The nearest legal values."""
-        return self.place(self.index(columns))
+        return self.encode(self.index(columns))
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Pinned:
         """The one there is."""
         return 1
 
-    def place(self, index: HostArray) -> HostArray:
+    def encode(self, index: HostArray) -> HostArray:
         """The columns (..., width) of the only level."""
         return np.broadcast_to(np.array(self.values), (*np.shape(index), self.width)).copy()
 
@@ -145,7 +145,7 @@ class Pinned:
 
     def snap(self, columns: HostArray) -> HostArray:
         """The nearest legal values."""
-        return self.place(self.index(columns))
+        return self.encode(self.index(columns))
 
 
 Block: TypeAlias = Interval | Lattice | Choice | Pinned
@@ -175,7 +175,7 @@ class Domain:
 
     @cached_property
     def discrete(self) -> HostArray:
-        """Which columns are held while the others are climbed; shape (d,)."""
+        """Which columns are held while others are searched continuously; shape (d,)."""
         return np.array([_is_coarse(block) for block in self.blocks for _ in range(block.width)], dtype=bool)
 
     @cached_property
@@ -214,9 +214,9 @@ class Domain:
         for k, block in enumerate(self.blocks):
             u = U[..., k : k + 1]
             if isinstance(block, Choice):
-                parts.append(block.place(np.minimum(u[..., 0] * block.levels, block.levels - 1).astype(np.int64)))
+                parts.append(block.encode(np.minimum(u[..., 0] * block.levels, block.levels - 1).astype(np.int64)))
             elif isinstance(block, Pinned):
-                parts.append(block.place(u[..., 0]))
+                parts.append(block.encode(u[..., 0]))
             else:
                 parts.append(block.snap(u))
         return np.concatenate(parts, axis=-1)
@@ -240,7 +240,7 @@ class Domain:
         for block in reversed(self.blocks):
             assert not isinstance(block, Interval), "a continuous coordinate has no numbers"
             number, index = divmod(number, block.levels)
-            parts.append(np.atleast_1d(block.place(np.asarray(index))))
+            parts.append(np.atleast_1d(block.encode(np.asarray(index))))
         return np.concatenate(parts[::-1])
 
     def everything(self) -> HostArray:
@@ -249,43 +249,39 @@ class Domain:
         parts = []
         for block, index in zip(self.blocks, rows, strict=True):
             assert not isinstance(block, Interval), "a continuous coordinate cannot be enumerated"
-            parts.append(block.place(index).reshape(len(index), block.width))
+            parts.append(block.encode(index).reshape(len(index), block.width))
         return np.concatenate(parts, axis=1)
 
-    def neighbours(self, X: HostArray, rng: np.random.Generator) -> HostArray:
-        """Legal points one discrete move away from rows (N, d); shape (N, moves, d).
+    def neighbours(self, X: HostArray, rng: np.random.Generator, max_alternatives: int = 12) -> HostArray:
+        """Return legal points one discrete move away from rows (N, d); shape (N, moves, d).
 
         A lattice moves one level up or down, or to a level drawn at random; a choice to every other alternative, or to
-        a few drawn at random when there are many. Moves that lead out of the domain stay where they are.
+        `max_alternatives` drawn at random when there are more. Moves that lead out of the domain stay where they are.
         """
-        moves = [self._moved(X, columns, new) for columns, new in self._moves(X, rng)]
+        moves = [self._moved(X, columns, new) for columns, new in self._moves(X, rng, max_alternatives)]
         return np.stack(moves, axis=1) if moves else X[:, None, :][:, :0]
 
-    def _moves(self, X: HostArray, rng: np.random.Generator) -> Iterator[tuple[slice, HostArray]]:
+    def _moves(self, X: HostArray, rng: np.random.Generator, most: int) -> Iterator[tuple[slice, HostArray]]:
         for block, columns in zip(self.blocks, self.columns, strict=True):
             here = X[:, columns]
             if isinstance(block, Lattice):
                 level = block.index(here)
                 for step in (-1.0, 1.0):
-                    yield columns, block.place(np.clip(level + step, 0, block.levels - 1))
+                    yield columns, block.encode(np.clip(level + step, 0, block.levels - 1))
                 if block.levels > 3:
                     yield columns, block.snap(rng.random(here.shape))
             elif isinstance(block, Choice):
                 chosen = block.index(here)
-                few = min(block.levels - 1, MOST_MOVES)
+                few = min(block.levels - 1, most)
                 steps = rng.permutation(block.levels - 1)[:few] + 1
                 for step in steps:
-                    yield columns, block.place((chosen + step) % block.levels)
+                    yield columns, block.encode((chosen + step) % block.levels)
 
     @staticmethod
     def _moved(X: HostArray, columns: slice, new: HostArray) -> HostArray:
         moved = X.copy()
         moved[:, columns] = new
         return moved
-
-
-MOST_MOVES = 12
-"""From one choice, to so many others at most in one round."""
 
 
 def _is_coarse(block: Block) -> bool:

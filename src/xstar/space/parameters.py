@@ -117,7 +117,7 @@ class Real(Parameter):
 
     def encode(self, value: float) -> HostArray:
         if self.step is not None:
-            return np.atleast_1d(self._lattice.place((value - self.low) / self.step))
+            return np.atleast_1d(self._lattice.encode((value - self.low) / self.step))
         if self.log:
             start, end = math.log(self.low), math.log(self.high)
             # In the narrowest ranges both ends have the same logarithm.
@@ -207,7 +207,7 @@ class Integer(Parameter):
         return whole
 
     def encode(self, value: int) -> HostArray:
-        return np.atleast_1d(self._lattice.place(float(value - self.low) / self.step))
+        return np.atleast_1d(self._lattice.encode(float(value - self.low) / self.step))
 
     def decode(self, columns: HostArray) -> int:
         level = int(self._lattice.index(columns[0]))
@@ -273,7 +273,7 @@ class Categorical(Parameter):
         return self.choices[position]
 
     def encode(self, value: Any) -> HostArray:
-        return Choice(len(self.choices)).place(np.asarray(self.index(value)))
+        return Choice(len(self.choices)).encode(np.asarray(self.index(value)))
 
     def decode(self, columns: HostArray) -> Any:
         return self.choices[int(Choice(len(self.choices)).index(columns))]
