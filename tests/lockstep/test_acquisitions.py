@@ -205,16 +205,16 @@ def test_the_samples_are_those_of_each(acquisition):
             np.testing.assert_allclose(whole.score.maxima[r], single.score.maxima[0], rtol=1e-8)
 
 
-def test_problems_with_fewer_rivals_have_none_in_their_place():
-    """Where all maximizers of a problem are at one place, it has one rival; others have theirs."""
+def test_problems_with_fewer_competitors_have_none_in_their_place():
+    """Where all maximizers of a problem are at one place, it has one competing point; others have theirs."""
     parts = data()
     X, y = parts[0], parts[1].copy()
     y[1] = -40.0 * np.sum((X[1] - 0.5) ** 2, axis=-1)  # a steep hill: all paths agree where its top is
     parts = (X, y, *parts[2:])
     whole, singles = all_scores(PES(20, 200), parts, SquaredExponential())
     x = np.random.default_rng(7).random((R, 6, 2))
-    rivals = [single.score.conditioned.functionals.rivals.shape[-2] for single in singles]
-    assert min(rivals) == rivals[1] < max(rivals)
+    competitors = [single.score.conditioned.functionals.competitors.shape[-2] for single in singles]
+    assert min(competitors) == competitors[1] < max(competitors)
     value, gradient = exact(whole, x, range(R))
     for r, single in enumerate(singles):
         one_value, one_gradient = exact(single, x[r : r + 1], [0])

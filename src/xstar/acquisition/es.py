@@ -187,7 +187,7 @@ class ESScore(Score):
         return xp.mean(gain - self._information(before, self.log_density, axis=-1), axis=0)[None, :]
 
     def evaluate(self, X: Array, /) -> Evaluation:
-        """The gradient is a difference quotient."""
+        """Return scores and difference quotients of them."""
         xp = namespace(X)
         d = int(X.shape[-1])
         steps = STEP * identity(d, X)

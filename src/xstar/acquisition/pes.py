@@ -279,7 +279,7 @@ class PESScore(Score):
         return namespace(x).reshape(x, (x.shape[0], -1, x.shape[-1]))
 
     def rough(self) -> PESScore:
-        """With a few samples only."""
+        """Return the score of a few samples only."""
         _, H, S = self.weight.shape[:3]
         paths = -(-self.settings.num_screening_samples // H)
         if paths >= S:

@@ -88,7 +88,7 @@ class ThompsonScore(Score):
         return {"samples": self.paths.num_problems}
 
     def rough(self) -> ThompsonScore:
-        """With rounded cosines."""
+        """Return the score with rounded cosines."""
         return ThompsonScore(self.paths.single, self.num_problems)
 
     def take(self, problems: HostArray, /) -> ThompsonScore:
@@ -100,7 +100,7 @@ class ThompsonScore(Score):
         return namespace(X).max(self._by_problem(self.paths(self._for_each_path(X))), axis=1)
 
     def evaluate(self, X: Array, /) -> Evaluation:
-        """With Hessians: those of the path that is highest."""
+        """Return scores, gradients and Hessians, those of the path that is highest."""
         xp = namespace(X)
         everything = np.arange(self.paths.num_problems)
         parts = [self._by_problem(part) for part in self.paths.evaluate(self._for_each_path(X), everything)]

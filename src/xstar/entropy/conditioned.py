@@ -95,7 +95,7 @@ class Conditioned:
     settings: ConditioningSettings = ConditioningSettings()
 
     def variances(self, X: Array) -> Prediction:
-        """v(x) and what knowing x_star takes off it, at points (R, 1, m, d)."""
+        """Return v(x) and what knowing x_star takes off it, at points (R, 1, m, d)."""
         xp = namespace(X)
         cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
         whitened = self.post.whiten(xp.linalg.matrix_transpose(cross))
@@ -115,7 +115,7 @@ class Conditioned:
         )
 
     def truncate(self, p: Prediction) -> Truncation:
-        """C3: the variance that f(x) < f(x_star) takes off f(x) on top, with its derivatives."""
+        """Impose C3: return the variance that f(x) < f(x_star) takes off f(x) on top, with its derivatives."""
         xp = namespace(p.mean)
         scale = self.post.hyper.variance[..., None, None]
         V11 = xp.clip(p.variance - p.reduction, min=0.0)
@@ -142,7 +142,7 @@ class Conditioned:
         )
 
     def pull_back(self, X: Array, p: Prediction, by_variance: Array, by_mean: Array, by_q: Array) -> Array:
-        """The gradient in x (R, m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
+        """Return the gradient in x (R, m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
 
         Given are the derivatives of the summands: by_variance and by_mean (R, H, S, m), by_q (R, H, S, m, l).
         """
@@ -159,7 +159,7 @@ class Conditioned:
         return xp.sum(through_data, axis=1) + self.functionals.pull_back(X, by_q)
 
     def take(self, problems: HostArray) -> Conditioned:
-        """Some of the problems."""
+        """Return some of the problems."""
         parts = {name: take_rows(getattr(self, name), problems) for name in _PER_PATH}
         sites = self.sites._replace(residual=take_rows(self.sites.residual, problems))
         return replace(
@@ -167,7 +167,7 @@ class Conditioned:
         )
 
     def first(self, paths: int) -> Conditioned:
-        """The first few paths of each hyperparameter sample."""
+        """Return the first few paths of each hyperparameter sample."""
         parts = {name: getattr(self, name)[:, :, :paths, ...] for name in _PER_PATH}
         return replace(self, functionals=self.functionals.first(paths), **parts)
 

@@ -42,7 +42,7 @@ class Functionals:
         return self.jet_length + int(self.competitors.shape[-2])
 
     def covariance(self, X: Array) -> Array:
-        """cov(f(x), T f) at points (R, 1, n, d), shape (R, H, S, n, l)."""
+        """Return cov(f(x), T f) at points (R, 1, n, d), shape (R, H, S, n, l)."""
         xp = namespace(X)
         jets = jet_covariance(self.kernel, self.hyper.expand(), X[:, :, None, ...], self.x_star, self.along)
         values = self.kernel.covariance(self.hyper, X, self.competitors)[:, :, None, ...]
@@ -50,7 +50,7 @@ class Functionals:
         return xp.concat([jets, values], axis=-1)
 
     def prior(self) -> Array:
-        """cov(T f, T f), shape (R, H, S, l, l)."""
+        """Return cov(T f, T f), shape (R, H, S, l, l)."""
         xp = namespace(self.x_star)
         lead = self.x_star.shape[:-1]
         t, k = self.jet_length, int(self.competitors.shape[-2])
@@ -63,7 +63,7 @@ class Functionals:
         return xp.concat([upper, lower], axis=-2)
 
     def pull_back(self, X: Array, weights: Array) -> Array:
-        """sum over H, S and T of weights (R, H, S, n, l) times the gradient in x of cov(f(x), T f); shape (R, n, d)."""
+        """Return the gradient in x (R, n, d) of weights (R, H, S, n, l) times cov(f(x), T f), summed over H, S, T."""
         xp = namespace(X)
         t = self.jet_length
         slopes = jet_pull_back(
@@ -73,10 +73,10 @@ class Functionals:
         return xp.sum(slopes, axis=(1, 2)) + xp.sum(of_competitors, axis=1)
 
     def take(self, problems: HostArray) -> Functionals:
-        """Of some of the problems."""
+        """Return those of some of the problems."""
         x_star, competitors = (take_rows(part, problems) for part in (self.x_star, self.competitors))
         return Functionals(self.kernel, self.hyper.take(problems), x_star, competitors, self.along)
 
     def first(self, paths: int) -> Functionals:
-        """Of the first few paths of each hyperparameter sample."""
+        """Return those of the first few paths of each hyperparameter sample."""
         return Functionals(self.kernel, self.hyper, self.x_star[:, :, :paths, :], self.competitors, self.along)

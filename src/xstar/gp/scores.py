@@ -54,7 +54,7 @@ class Scores:
         self.lower, self.upper = (self.prior.to_normal(end) for end in target.box)
 
     def log_density(self, u: HostArray, problems: HostArray) -> HostArray:
-        """At u (k, p), each for its own problem (k,)."""
+        """Return log p(y, u) at u (k, p), each for its own problem (k,)."""
         return self.target.log_likelihood(self.prior.from_normal(u), problems) + log_normal(u)
 
     def approximate(self, theta: HostArray) -> StudentT:

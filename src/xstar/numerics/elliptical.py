@@ -56,7 +56,7 @@ class StudentT(NamedTuple):
     """nu; small for heavy tails."""
 
     def repeat(self, count: int) -> StudentT:
-        """Each of them `count` times in a row."""
+        """Return each of them `count` times in a row."""
         return StudentT(np.repeat(self.mean, count, axis=0), np.repeat(self.factor, count, axis=0), self.freedom)
 
     def unwhiten(self, z: HostArray, rows: HostArray) -> HostArray:
@@ -64,30 +64,30 @@ class StudentT(NamedTuple):
         return np.asarray(self.mean[rows] + np.matmul(self.factor[rows], z[..., None])[..., 0])
 
     def whiten(self, x: HostArray) -> HostArray:
-        """The z of points (N, k, p)."""
+        """Return the z of points (N, k, p)."""
         centered = np.swapaxes(x - self.mean[:, None, :], -1, -2)
         return np.asarray(np.swapaxes(np.linalg.solve(self.factor, centered), -1, -2))
 
     def draw(self, count: int, rng: np.random.Generator) -> HostArray:
-        """Points (N, count, p)."""
+        """Draw points (N, count, p)."""
         z = rng.standard_normal((len(self.mean), count, self.mean.shape[-1]))
         z *= np.sqrt(self.freedom / rng.chisquare(self.freedom, size=z.shape[:2]))[..., None]
         return np.asarray(self.mean[:, None, :] + np.matmul(z, np.swapaxes(self.factor, -1, -2)))
 
     def log_density(self, x: HostArray) -> HostArray:
-        """At points (N, k, p), shape (N, k)."""
+        """Return the log density at points (N, k, p), shape (N, k)."""
         nu, p = self.freedom, self.mean.shape[-1]
         constant = math.lgamma((nu + p) / 2.0) - math.lgamma(nu / 2.0) - p / 2.0 * math.log(nu * math.pi)
         _, log_volume = np.linalg.slogdet(self.factor)
         return np.asarray(constant - log_volume[:, None] + self.log_shape(self.whiten(x)))
 
     def log_shape(self, z: HostArray) -> HostArray:
-        """The log density at whitened points (..., p), without its constant."""
+        """Return the log density at whitened points (..., p), without its constant."""
         square = np.sum(z * z, axis=-1)
         return np.asarray(-0.5 * (self.freedom + z.shape[-1]) * np.log1p(square / self.freedom))
 
     def partner(self, z: HostArray, rng: np.random.Generator) -> HostArray:
-        """What spans an ellipse with z (k, p): a t is a Gaussian of random scale, drawn given z [NMA14, section 3]."""
+        """Draw what spans an ellipse with z (k, p): a t is a Gaussian of random scale, given z [NMA14, section 3]."""
         nu, p = self.freedom, z.shape[-1]
         precision = rng.chisquare(nu + p, size=len(z)) / (nu + np.sum(z * z, axis=-1))
         return np.asarray(rng.standard_normal(z.shape) / np.sqrt(precision)[:, None])

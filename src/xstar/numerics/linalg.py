@@ -78,18 +78,18 @@ def _repair(matrices: Array, scale: Array, factor: Array, found: Array, jitter: 
 
 
 def solve_cholesky(factor: Array, right: Array) -> Array:
-    """(L L^T)^{-1} b for b (..., n, k)."""
+    """Return (L L^T)^{-1} b for b (..., n, k)."""
     return solve_lower(factor, solve_lower(factor, right), transpose=True)
 
 
 def log_determinant(factor: Array) -> Array:
-    """log det(L L^T), shape (...)."""
+    """Return log det(L L^T), shape (...)."""
     xp = namespace(factor)
     return 2.0 * xp.sum(xp.log(xp.linalg.diagonal(factor)), axis=-1)
 
 
 def solve_positive(matrix: Array, right: Array, least: Array) -> Array:
-    """P^{-1} b for b (N, n), with P = L D L^T equal to A (N, n, n) where that is positive definite, close elsewhere.
+    """Return P^{-1} b for b (N, n); P = L D L^T is A (N, n, n) where that is positive definite, and close elsewhere.
 
     Pivots are replaced by their absolute values, kept above `least` (N,) and above what would let L grow without bound
     [GMW81] Gill, Murray, Wright, "Practical Optimization", section 4.4.2.2: positive definite matrices are left as they
@@ -122,7 +122,7 @@ def solve_positive(matrix: Array, right: Array, least: Array) -> Array:
 
 
 def extend_cholesky(factor: Array, cross: Array, corner: Array) -> Cholesky:
-    """The factor of [[A, cross], [cross^T, corner]] from L of A: O(n^2 k) for k new rows.
+    """Return the factor of [[A, cross], [cross^T, corner]] from L of A: O(n^2 k) for k new rows.
 
     Only the Schur complement of the new rows is repaired with jitter, relative to the diagonal of the corner: what the
     rows before explain of a new one may be all of it but rounding. `jitter` is that of the new rows.
