@@ -27,14 +27,13 @@ from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.acquisition.improvement import ImprovementScore
 from xstar.acquisition.prepared import Prepared
 from xstar.entropy.conditioned import LEAST_VARIANCE
-from xstar.entropy.ep import EPSettings, expectation_propagation
+from xstar.entropy.ep import EPSettings, expectation_propagation, site_factor
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, add_diagonal, identity, move, namespace, solve_lower, to_numpy, zeros
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import instance, integer, positive
 from xstar.numerics.designs import sobol
-from xstar.numerics.linalg import safe_cholesky
 from xstar.numerics.random import Generators, Random
 from xstar.search.box import distinct
 from xstar.search.region import Region
@@ -234,8 +233,7 @@ def maximum_probabilities(mean: Array, covariance: Array, settings: ESSettings |
     sites = expectation_propagation(m0, V0, nothing, nothing, imposed, settings.ep)
     r = sites.shift - sites.precision * sites.mean
     root = xp.sqrt(sites.precision)
-    factor = safe_cholesky(identity(N - 1, mean) + root[..., :, None] * V0 * root[..., None, :]).factor
-    half = solve_lower(factor, root[..., :, None] * pairs)
+    half = solve_lower(site_factor(V0, root), root[..., :, None] * pairs)
     return Beliefs(
         _normalized(sites.log_evidence, axis=-1),
         xp.matmul(transposed, r[..., None])[..., 0],

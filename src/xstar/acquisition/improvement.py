@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from xstar.acquisition.base import Acquisition, Score, fantasize
+from xstar.acquisition.of_posterior import PosteriorScore
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation
@@ -20,9 +21,6 @@ from xstar.numerics.normal import log_ndtr, truncated_moments
 from xstar.numerics.random import Random
 from xstar.search.candidates import inside_cube
 from xstar.search.region import Region
-
-LEAST_SD = 1e-10
-"""The predicted standard deviation is not taken below this share of the amplitude."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +62,15 @@ class LogEI(Acquisition):
 
 
 @dataclass(frozen=True)
-class ImprovementScore(Score):
+class ImprovementScore(PosteriorScore):
     """EI or its logarithm."""
 
     post: Posterior
-    """Leading axes (R, H)."""
     logarithm: bool
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
         return self.logarithm
-
-    @property
-    def like(self) -> Array:
-        return self.post.data.X
-
-    @property
-    def num_problems(self) -> int:
-        return int(self.post.batch_shape[0])
-
-    @property
-    def elements_per_point(self) -> int:
-        R, H = self.post.batch_shape
-        return int(R * H * (2 + self.post.data.count))
 
     @property
     def diagnostics(self) -> Mapping[str, Any]:
@@ -110,12 +94,12 @@ class ImprovementScore(Score):
 
     def value(self, X: Array, /) -> Array:
         mean, variance = self.post.predict(X[:, None, ...])
-        return self._combine(self._log_improvement(mean, self._sd(variance)))
+        return self._combine(self._log_improvement(mean, self.sd(variance)))
 
     def evaluate(self, X: Array, /) -> Evaluation:
         xp = namespace(X)
         mean, variance, mean_slope, variance_slope = self.post.predict_gradient(X[:, None, ...])
-        sd = self._sd(variance)
+        sd = self.sd(variance)
         each = self._log_improvement(mean, sd)
         value = self._combine(each)
         z = (mean - self.best[..., None]) / sd
@@ -124,10 +108,6 @@ class ImprovementScore(Score):
         slope = (sd_slope + (mean_slope - z[..., None] * sd_slope) / excess[..., None]) / sd[..., None]
         share = xp.exp(each - value[:, None, :]) if self.logarithm else xp.exp(each)
         return Evaluation(value, xp.sum(share[..., None] * slope, axis=1) / each.shape[1])
-
-    def _sd(self, variance: Array) -> Array:
-        xp = namespace(variance)
-        return xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[..., None]) ** 2))
 
     def _log_improvement(self, mean: Array, sd: Array) -> Array:
         xp = namespace(mean)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
-from xstar.acquisition.improvement import LEAST_SD
+from xstar.acquisition.of_posterior import PosteriorScore
 from xstar.entropy.maximizers import MaximizerSettings, draw_maximizers
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, namespace, take_rows
@@ -63,23 +63,14 @@ class MES(Acquisition):
 
 
 @dataclass(frozen=True)
-class MESScore(Score):
+class MESScore(PosteriorScore):
     """The information in nats."""
 
     post: Posterior
-    """Leading axes (R, H)."""
     alpha: Array
     """K^{-1} of each path's targets, shape (R, H, 1 or S, n)."""
     maxima: Array
     """f_star, shape (R, H, S)."""
-
-    @property
-    def like(self) -> Array:
-        return self.post.data.X
-
-    @property
-    def num_problems(self) -> int:
-        return int(self.maxima.shape[0])
 
     @property
     def elements_per_point(self) -> int:
@@ -122,8 +113,7 @@ class MESScore(Score):
 
     def _gap(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """g (R, H, S, m) and sd (R, H, m)."""
-        xp = namespace(variance)
-        sd = xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[..., None]) ** 2))
+        sd = self.sd(variance)
         return (self.maxima[..., None] - mean) / sd[:, :, None, :], sd
 
 

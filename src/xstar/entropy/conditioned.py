@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from xstar.entropy.constraints import Constraints
-from xstar.entropy.ep import EPSettings, Sites, expectation_propagation
+from xstar.entropy.ep import EPSettings, Sites, expectation_propagation, site_factor
 from xstar.entropy.functionals import Functionals
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, identity, namespace, solve_lower, take_rows
@@ -263,7 +263,7 @@ def condition(
     imposed = constraints.imposed & (xp.linalg.diagonal(V0) > least)
     sites = expectation_propagation(m0, V0, constraints.target, constraints.noise_variance, imposed, settings.ep)
     root = xp.sqrt(sites.precision)
-    B = safe_cholesky(identity(V0.shape[-1], V0) + root[..., :, None] * V0 * root[..., None, :]).factor
+    B = site_factor(V0, root)
     N = M - xp.matmul(xp.matmul(M, G), inverse)
     of_sites = solve_lower(B, root[..., :, None] * N)
     pulled = xp.where(root > 0.0, sites.shift / xp.where(root > 0.0, root, 1.0), 0.0) - root * m0

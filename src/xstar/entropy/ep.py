@@ -248,7 +248,7 @@ def _after(before: _Problems, precision: Array, shift: Array) -> _Problems:
     """The problems with new sites: a fresh factor each sweep, so that rounding does not add up."""
     xp = namespace(precision)
     root = xp.sqrt(precision)
-    factor = _site_factor(before.covariance, root)
+    factor = site_factor(before.covariance, root)
     half = solve_lower(factor, root[..., :, None] * before.covariance)
     v = xp.linalg.diagonal(before.covariance) - xp.sum(half * half, axis=-2)
     pull = (shift - precision * before.mean)[..., None]
@@ -348,15 +348,15 @@ def _posterior(m0: Array, V0: Array, precision: Array, shift: Array) -> tuple[Ar
     """Mean, covariance, and the factor of B = I + S V0 S with S = sqrt(precision), from scratch."""
     xp = namespace(m0)
     root = xp.sqrt(precision)
-    factor = _site_factor(V0, root)
+    factor = site_factor(V0, root)
     half = solve_lower(factor, root[..., :, None] * V0)
     V = V0 - xp.matmul(xp.linalg.matrix_transpose(half), half)
     pull = shift - precision * m0
     return m0 + xp.matmul(V, pull[..., None])[..., 0], V, factor
 
 
-def _site_factor(V0: Array, root: Array) -> Array:
-    """The factor of I + S V0 S, S = diag(root)."""
+def site_factor(V0: Array, root: Array) -> Array:
+    """Return the factor of I + S V0 S with S = diag(root), the roots of site precisions (..., K)."""
     return safe_cholesky(identity(root.shape[-1], root) + root[..., :, None] * V0 * root[..., None, :]).factor
 
 

@@ -37,7 +37,7 @@ from xstar.gp.jets import jet_layout
 from xstar.gp.kernels import Kernel
 from xstar.gp.observations import check_fit, check_points
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, solve_lower, take_rows, zeros
+from xstar.numerics.arrays import Array, HostArray, chunks, identity, move, namespace, solve_lower, take_rows, zeros
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.linalg import safe_cholesky, solve_cholesky
@@ -474,14 +474,12 @@ def _draw_weights(phi: Array, y: Array, noise_variance: Array, theta: Array, eps
     n, m = phi.shape[-2:]
     transposed = xp.linalg.matrix_transpose(phi)
     if n < m:
-        identity = xp.eye(n, dtype=phi.dtype, device=device(phi))
-        factor = safe_cholesky(xp.matmul(phi, transposed) + noise_variance[..., None] * identity).factor
+        factor = safe_cholesky(xp.matmul(phi, transposed) + noise_variance[..., None] * identity(n, phi)).factor
         residual = y - xp.matmul(phi, theta[..., None])[..., 0] - xp.sqrt(noise_variance) * epsilon
         return theta + xp.matmul(transposed, solve_cholesky(factor, residual[..., None]))[..., 0]
     # Without noise A is infinite; a noise of 1e-6 of the amplitude is as good as none.
     floor = 1e-12 * xp.mean(xp.sum(phi * phi, axis=-1), axis=-1, keepdims=True)
     weighted = transposed / xp.maximum(noise_variance, floor)[..., None, :]
-    identity = xp.eye(m, dtype=phi.dtype, device=device(phi))
-    factor = safe_cholesky(xp.matmul(weighted, phi) + identity).factor
+    factor = safe_cholesky(xp.matmul(weighted, phi) + identity(m, phi)).factor
     mean = solve_cholesky(factor, xp.matmul(weighted, y[..., None]))
     return (mean + solve_lower(factor, theta[..., None], transpose=True))[..., 0]

@@ -186,8 +186,7 @@ def add_diagonal(matrix: Array, values: Array) -> Array:
         if array_api_compat.is_numpy_array(matrix) and matrix.flags.writeable:
             np.einsum("...ii->...i", matrix)[...] += values
             return matrix
-    identity = xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=device(matrix))
-    return matrix + values[..., None] * identity
+    return matrix + values[..., None] * identity(matrix.shape[-1], matrix)
 
 
 def erfcx(x: Array) -> Array:

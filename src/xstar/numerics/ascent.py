@@ -29,11 +29,13 @@ from xstar.numerics.arrays import (
     Array,
     HostArray,
     device,
+    identity,
     move,
     namespace,
     scatter_rows,
     take_rows,
     to_numpy,
+    zeros,
 )
 from xstar.numerics.linalg import solve_positive
 
@@ -174,16 +176,16 @@ def _first_state(x: Array, here: Evaluation, lower: Array, upper: Array, radius:
         # As if the unconstrained maximum were one radius away along the gradient.
         free = xp.where(_held(x, here.gradient, lower, upper), 0.0, here.gradient)
         steepness = xp.linalg.vector_norm(free, axis=-1) / radius
-        curvature = _positive(steepness)[:, None, None] * xp.eye(d, dtype=x.dtype, device=device(x))
+        curvature = _positive(steepness)[:, None, None] * identity(d, x)
     else:
         curvature = -here.hessian
     return _State(
         x, here.value, here.gradient, curvature,
         radius=xp.full((n,), radius, dtype=x.dtype, device=device(x)),
-        converged=xp.zeros((n,), dtype=xp.bool, device=device(x)),
+        converged=zeros((n,), x, boolean=True),
         running=_finite(here),
         iterations=xp.zeros((n,), dtype=xp.int64, device=device(x)),
-        rounding=xp.zeros((n,), dtype=x.dtype, device=device(x)),
+        rounding=zeros((n,), x),
     )  # fmt: skip
 
 
@@ -206,7 +208,7 @@ def _propose(state: _State, lower: Array, upper: Array) -> tuple[Array, Array, A
     # A row that has finished may sit where the function is not finite; it is computed along and ignored.
     running = state.running[:, None]
     g = xp.where(running, state.gradient, 0.0)
-    a = xp.where(running[..., None], state.curvature, xp.eye(x.shape[-1], dtype=x.dtype, device=device(x)))
+    a = xp.where(running[..., None], state.curvature, identity(x.shape[-1], x))
     free = ~_held(x, g, lower, upper)
     g = xp.where(free, g, 0.0)
     diameter = xp.linalg.vector_norm(upper - lower)
@@ -314,8 +316,7 @@ def _bfgs(curvature: Array, step: Array, change: Array) -> Array:
 def _masked(a: Array, keep: Array) -> Array:
     """The matrix with the other rows and columns replaced by those of the identity."""
     xp = namespace(a)
-    identity = xp.eye(a.shape[-1], dtype=a.dtype, device=device(a))
-    return xp.where(keep[:, :, None] & keep[:, None, :], a, identity)
+    return xp.where(keep[:, :, None] & keep[:, None, :], a, identity(a.shape[-1], a))
 
 
 def _times(a: Array, b: Array) -> Array:

@@ -122,7 +122,7 @@ def elliptical_slice_sample(
         tries[rows] += 1
         ended = found | (tries[rows] == MAX_SHRINKS)
         stuck += int(np.sum(ended & ~found))
-        slices.shrink(rows[~ended], rng)
+        slices.shrink(rows[~ended])
 
         taken, finished = rows[found], rows[ended]
         x[taken], z[taken], current[taken] = points[found], proposal[found], values[found]
@@ -181,9 +181,9 @@ class _Slices:
         angle = self.angle[rows][:, None]
         return np.asarray(self.z[rows] * np.cos(angle) + self.partner[rows] * np.sin(angle))
 
-    def shrink(self, rows: HostArray, rng: np.random.Generator) -> None:
+    def shrink(self, rows: HostArray) -> None:
         """Cut the bracket at an angle that was refused, and draw another; angle 0 is the present point."""
         angle = self.angle[rows]
         self.low[rows] = np.where(angle < 0.0, angle, self.low[rows])
         self.high[rows] = np.where(angle < 0.0, self.high[rows], angle)
-        self.angle[rows] = rng.uniform(self.low[rows], self.high[rows])
+        self.angle[rows] = self.rng.uniform(self.low[rows], self.high[rows])

@@ -15,6 +15,7 @@ import numpy as np
 from xstar.numerics.arrays import (
     Array,
     device,
+    identity,
     move,
     namespace,
     scatter_rows,
@@ -22,6 +23,7 @@ from xstar.numerics.arrays import (
     take_rows,
     to_numpy,
     try_cholesky,
+    zeros,
 )
 
 RELATIVE_JITTERS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -50,7 +52,7 @@ def safe_cholesky(matrix: Array, scale: Array | None = None) -> Cholesky:
     batch, n = matrix.shape[:-2], matrix.shape[-1]
     matrices = xp.reshape(matrix, (math.prod(batch), n, n))
     factor, found = try_cholesky(matrices)
-    jitter = xp.zeros(matrices.shape[:2], dtype=matrices.dtype, device=device(matrices))
+    jitter = zeros(tuple(matrices.shape[:2]), matrices)
     if not bool(xp.all(found)):
         own = xp.abs(xp.linalg.diagonal(matrix)) if scale is None else xp.broadcast_to(scale, matrix.shape[:-1])
         factor, jitter, found = _repair(matrices, xp.reshape(own, matrices.shape[:2]), factor, found, jitter)
@@ -60,11 +62,10 @@ def safe_cholesky(matrix: Array, scale: Array | None = None) -> Cholesky:
 def _repair(matrices: Array, scale: Array, factor: Array, found: Array, jitter: Array) -> Cholesky:
     xp = namespace(matrices)
     n = matrices.shape[-1]
-    identity = xp.eye(n, dtype=matrices.dtype, device=device(matrices))
     bad = np.flatnonzero(~to_numpy(found))
     for relative in RELATIVE_JITTERS:
         added = relative * take_rows(scale, bad)
-        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, :, None] * identity)
+        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, :, None] * identity(n, matrices))
         mended = np.flatnonzero(to_numpy(ok))
         factor = scatter_rows(factor, bad[mended], take_rows(repaired, mended))
         jitter = scatter_rows(jitter, bad[mended], take_rows(added, mended))
@@ -135,7 +136,7 @@ def extend_cholesky(factor: Array, cross: Array, corner: Array) -> Cholesky:
     upper = xp.concat(
         [
             xp.broadcast_to(factor, (*batch, n, n)),
-            xp.zeros((*batch, n, k), dtype=factor.dtype, device=device(factor)),
+            zeros((*batch, n, k), factor),
         ],
         axis=-1,
     )
