@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from xstar import acquisition, gp
 from xstar.errors import FileError, XstarError
 from xstar.files.atomic import write_text
+from xstar.files.json_data import as_json_data
 from xstar.methods import Method
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
@@ -54,7 +54,7 @@ def write(path: str | Path, study: SavedStudy) -> None:
 
 
 def read(path: str | Path) -> SavedStudy:
-    """The study in a file; what is wrong with it, if anything, is said in one `FileError`."""
+    """Read the study in a file; what is wrong with it, if anything, is said in one `FileError`."""
     name = str(path)
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -162,7 +162,7 @@ def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
         "value": trial.value,
         "sd": trial.sd,
         "reason": trial.reason,
-        "diagnostics": _plain(trial.diagnostics),
+        "diagnostics": as_json_data(trial.diagnostics),
     }
 
 
@@ -187,16 +187,3 @@ def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
         number, space.accept(params), state, value, None if sd is None else check_sd(sd, f"sd of trial {number}"),
         stored["reason"], renamed_diagnostics(stored["diagnostics"]),
     )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
