@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from xstar.cli import program as module
 from xstar.cli.program import Interrupted, Program
 from xstar.errors import SettingsError
 
@@ -299,18 +298,16 @@ def test_an_attempt_does_not_read_the_result_of_another(shell):
 CHILD = "sleep 300 & echo $! > pid; "
 
 
-def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended, monkeypatch):
-    monkeypatch.setattr(module, "GOODBYE", 100.0)
-    outcome = shell(CHILD + "echo 0.5; wait", timeout=1.0, retries=3)
+def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended):
+    outcome = shell(CHILD + "echo 0.5; wait", timeout=1.0, retries=3, terminate_seconds=100.0)
     assert (outcome.value, outcome.reason) == (None, "timed out after 1 s")
     assert outcome.seconds < 50.0, "it ended when it was told to"
     assert summary(tmp_path)["attempts"] == 1, "it would take as long again"
     assert ended()
 
 
-def test_a_program_that_does_not_want_to_end(shell, monkeypatch, ended):
-    monkeypatch.setattr(module, "GOODBYE", 0.3)
-    outcome = shell("trap '' TERM; " + CHILD + "while true; do sleep 0.05; done", timeout=1.0)
+def test_a_program_that_does_not_want_to_end(shell, ended):
+    outcome = shell("trap '' TERM; " + CHILD + "while true; do sleep 0.05; done", timeout=1.0, terminate_seconds=0.3)
     assert outcome.reason == "timed out after 1 s"
     assert outcome.seconds > 1.3
     assert ended()
