@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, GREEN, RED, text
 from xstar.optimizer import Optimizer
-from xstar.views.plots import grid, most_sensitive
 from xstar.space import Categorical
 from xstar.trial import OptimumPosterior
+from xstar.views.figures import parts
+from xstar.views.figures.parts import BLUE, GREEN, RED, text
+from xstar.views.plots import grid, most_sensitive
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

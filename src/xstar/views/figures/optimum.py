@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, GREEN, Trace, text
 from xstar.optimizer import Optimizer
-from xstar.views.plots import grid
 from xstar.space import Categorical, Integer, Real
 from xstar.trial import OptimumPosterior
+from xstar.views.figures import parts
+from xstar.views.figures.parts import BLUE, GREEN, Trace, text
+from xstar.views.plots import grid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
