@@ -216,7 +216,7 @@ def maximize(
     save : str or Path, optional
         A file that is written after every evaluation, for `Optimizer.load`.
     optimizer : Optimizer, optional
-        One to go on with, in place of a space; its own settings hold.
+        One to go on with, instead of a space; its own settings hold.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def minimize(
     save : str or Path, optional
         A file that is written after every evaluation, for `Optimizer.load`.
     optimizer : Optimizer, optional
-        One to go on with, in place of a space; its own settings hold.
+        One to go on with, instead of a space; its own settings hold.
 
     Returns
     -------
@@ -404,7 +404,7 @@ def optimize(
     save : str or Path, optional
         A file that is written after every evaluation, for `Optimizer.load`.
     optimizer : Optimizer, optional
-        One to go on with, in place of a space; its own settings hold.
+        One to go on with, instead of a space; its own settings hold.
 
     Returns
     -------

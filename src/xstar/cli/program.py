@@ -198,7 +198,7 @@ class _NoValue(Exception):
 
 
 def as_json(params: Mapping[str, Any]) -> str:
-    """Parameters as a program gets them."""
+    """Return parameters as a program gets them."""
     return json.dumps(dict(params), ensure_ascii=False, default=repr)
 
 

@@ -136,7 +136,7 @@ def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimiz
 
 
 def rounded(value: Any, parameter: Parameter) -> Any:
-    """A suggested value with as few digits as do; whole numbers, steps and choices stay as they are."""
+    """Return a suggested value with as few digits as do; whole numbers, steps and choices stay as they are."""
     if not isinstance(parameter, Real) or parameter.step is not None:
         return value
     for digits in range(DIGITS, 17):

@@ -109,7 +109,7 @@ class Opened:
 def open_study(
     reference: str, name: str | None = None, *, create: bool = False, heartbeat: int | None = None
 ) -> Opened:
-    """The study that is meant; made if it is not there and `create`. Otherwise nothing is written anywhere."""
+    """Open the study that is meant; made if it is not there and `create`. Otherwise nothing is written anywhere."""
     definition: Definition | None = None
     folder = Path()
     if reference.endswith(".toml"):
@@ -325,7 +325,7 @@ def _complaints(address: str) -> Iterator[None]:
 
 
 def brief(error: BaseException) -> str:
-    """The first line of what an exception says: that of its cause, where Optuna or SQLAlchemy have wrapped it."""
+    """Return the first line of what an exception says, or its cause, where Optuna or SQLAlchemy have wrapped it."""
     cause = getattr(error, "orig", None) or error.__cause__
     text = str(getattr(cause, "orig", None) or cause or error).strip() or type(error).__name__
     first = text.splitlines()[0].strip()

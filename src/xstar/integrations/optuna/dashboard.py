@@ -33,12 +33,12 @@ FIGURES = ("xstar-information", "xstar-optimum", "xstar-regret")
 
 
 def draw(optimizer: Optimizer) -> dict[str, Figure]:
-    """The figures, by name; none before the first result, and only the last if no parameter varies."""
+    """Draw the figures, by name; none before the first result, and only the last if no parameter varies."""
     return dict(_draw_each(optimizer))
 
 
 def save_figures(study: Study, optimizer: Optimizer) -> list[str]:
-    """Draw the figures and save each in the study, in place of an earlier one. Returns their names."""
+    """Draw the figures, save each in the study instead of an earlier one, and return their names."""
     dashboard = _dashboard()
     return [
         dashboard.save_plotly_graph_object(study, figure, graph_object_id=name)

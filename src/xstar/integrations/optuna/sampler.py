@@ -149,7 +149,7 @@ class XstarSampler(BaseSampler):
         vars(self).update(state, _models=Models(), _lock=threading.RLock())
 
     def reseed_rng(self) -> None:
-        """Nothing of our own: random numbers depend on the trial's number, which no two workers share."""
+        """Reseed nothing of our own: random numbers depend on the trial's number, which no two workers share."""
         if self._independent_sampler is not None:
             self._independent_sampler.reseed_rng()
 

@@ -21,7 +21,7 @@ QUANTILES = {0.95: ("with 95 % probability", RED), 0.5: ("as likely as not", BLU
 
 
 def draw_regret(optimizer: Optimizer) -> Figure:
-    """The bound on what is left to gain, beside the best value so far."""
+    """Draw the bound on what is left to gain, beside the best value so far."""
     told = [trial for trial in optimizer.trials if trial.state in ("done", "failed")]
     posteriors = {
         prefix[-1].number: optimizer.with_trials(prefix).where(SAMPLES)
