@@ -68,7 +68,7 @@ def test_the_program_of_the_readme_is_tuned(tmp_path):
     console = re.findall(r"```console\n(xstar run.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     folder, answers = Path(sys.executable).parent, []
     for command in console[0].splitlines():
-        words = shlex.split(command.replace(" -- ", " --trials 8 -- "))
+        words = shlex.split(command.replace(" -- ", " --budget 8 -- "))
         words = [{"xstar": str(folder / "xstar"), "python": sys.executable}.get(word, word) for word in words]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
         answers.append(done.stdout)

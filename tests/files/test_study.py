@@ -137,7 +137,7 @@ def test_choices_that_look_alike_in_json_come_back(path, choice):
 def test_why_a_suggestion_was_made_is_kept(path):
     opt = fill(xstar.Optimizer([(0.0, 1.0)], method=CHEAP))
     again = saved(opt, path)
-    assert [trial.diagnostics["rung"] for trial in again.trials] == [t.diagnostics["rung"] for t in opt.trials]
+    assert [trial.diagnostics["method"] for trial in again.trials] == [t.diagnostics["method"] for t in opt.trials]
 
 
 def test_a_reason_may_be_any_text(path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from xstar import acquisition, entropy, gp, search
 from xstar.errors import FileError, XstarError
 from xstar.feasibility import FeasibilitySettings
 from xstar.files.atomic import write_text
+from xstar.files.json_data import as_json_data
 from xstar.methods import Method, ModelSettings, WarpSettings
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
@@ -59,7 +59,7 @@ def write(path: str | Path, study: SavedStudy) -> None:
 
 
 def read(path: str | Path) -> SavedStudy:
-    """The study in a file; what is wrong with it, if anything, is said in one `FileError`."""
+    """Read the study in a file; what is wrong with it, if anything, is said in one `FileError`."""
     name = str(path)
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -171,7 +171,7 @@ def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
         "value": trial.value,
         "sd": trial.sd,
         "reason": trial.reason,
-        "diagnostics": _plain(trial.diagnostics),
+        "diagnostics": as_json_data(trial.diagnostics),
     }
 
 
@@ -196,16 +196,3 @@ def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
         number, space.accept(params), state, value, None if sd is None else check_sd(sd, f"sd of trial {number}"),
         stored["reason"], renamed_diagnostics(stored["diagnostics"]),
     )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)

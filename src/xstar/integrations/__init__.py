@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from xstar.integrations.optuna import dashboard
 
 __all__ = ["dashboard", "optuna"]
+_HOMES = {"dashboard": "xstar.integrations.optuna.dashboard", "optuna": "xstar.integrations.optuna"}
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,7 @@ ENUMERATED, MOST_BARS = 1000, 20
 
 
 def draw_information(optimizer: Optimizer, where: OptimumPosterior) -> Figure:
-    """A map over the two numeric parameters that matter most; a curve over one; bars if there is none."""
+    """Draw a map over the two numeric parameters that matter most; a curve over one; bars if there is none."""
     names = most_sensitive(optimizer)
     if len(names) == 2:
         return _draw_map(optimizer, where, *names)
