@@ -18,6 +18,9 @@ from xstar.numerics.checks import instance, integer, positive
 from xstar.search import SearchSettings
 
 
+__all__ = ["METHODS", "Method", "ModelSettings", "WarpSettings", "find_method", "name_of"]
+
+
 @dataclass(frozen=True)
 class WarpSettings:
     """Where the output transform stops being linear.

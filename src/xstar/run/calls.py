@@ -132,10 +132,7 @@ def minimize(
 ) -> Result:
     """Minimize an expensive, noisy function in few evaluations.
 
-    Parameters
-    ----------
-    function, space, budget, **options
-        As for `maximize`.
+    All parameters are those of `maximize`.
 
     Returns
     -------
@@ -180,10 +177,10 @@ def optimize(
 ) -> Result:
     """Maximize or minimize a function, as `direction` says.
 
+    The other parameters are those of `maximize`.
+
     Parameters
     ----------
-    function, space, budget, **options
-        As for `maximize`.
     direction : {"maximize", "minimize"}, optional
         Whether larger or smaller values are better; by default "maximize", or that of the optimizer given.
 
