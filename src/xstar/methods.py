@@ -17,7 +17,6 @@ from xstar.gp import Fixed, Inference, Kernel, Matern52, PosteriorMean, SliceSam
 from xstar.numerics.checks import instance, integer, positive
 from xstar.search import SearchSettings
 
-
 __all__ = ["METHODS", "Method", "ModelSettings", "WarpSettings", "find_method", "name_of"]
 
 
