@@ -140,8 +140,9 @@ class TestResuming:
         words = [sys.executable, "-m", "experiments", *asked(tmp_path, "--repeats", "400")]
         with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
-                wait_until(lambda: len(list(tmp_path.rglob("[0-9]*.json"))) >= 3, pause=0.01)
-                assert process.poll() is None
+                ended = lambda: process.poll() is not None  # noqa: E731
+                wait_until(lambda: ended() or len(list(tmp_path.rglob("[0-9]*.json"))) >= 3, pause=0.01)
+                assert not ended()
             finally:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
