@@ -91,8 +91,8 @@ def test_something_is_tested():
     assert {"experiments/course.py", "experiments/methods.py", "experiments/problems/measured.py"} <= set(FILES)
     assert {"xstar.acquisition", "xstar.gp", "xstar.lockstep"} <= PUBLIC
     assert "xstar.numerics" not in PUBLIC
-    assert {"Study", "Record", "run"} <= offered("xstar.lockstep")
-    assert not {"np", "Streams", "Fixed", "_fit", "annotations"} & offered("xstar.lockstep")
+    assert {"Problems", "Record", "run"} <= offered("xstar.lockstep")
+    assert not {"np", "Study", "Fixed", "_fit", "annotations"} & offered("xstar.lockstep")
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_something_is_tested():
         "import xstar\nxstar.Optimizer([(0.0, 1.0)])",
         "import xstar as x\nx.gp.Posterior, x.__version__",
         "import xstar.gp\nxstar.gp.Posterior",
-        "from xstar import Method, lockstep\nlockstep.run(lockstep.Study)",
-        "from xstar.lockstep import Study",
+        "from xstar import Method, lockstep\nlockstep.run(lockstep.Problems)",
+        "from xstar.lockstep import Problems",
         "from xstar.acquisition import PES as P",
         "from .xstar import anything\nimport xstarlike.inner",
         "options.lockstep._private",
@@ -117,14 +117,14 @@ def test_public(source):
     [
         ("import xstar.numerics.arrays", "xstar.numerics.arrays"),
         ("import xstar.gp.inference as i", "xstar.gp.inference"),
-        ("from xstar import model", "xstar.engine.model"),
+        ("from xstar import engine", "xstar.engine"),
         ("from xstar import *", "xstar.*"),
         ("from xstar.engine.model import fit", "xstar.engine.model"),
         ("from xstar.gp.inference import infer_under_best", "xstar.gp.inference"),
         ("from xstar.gp import inference", "xstar.gp.inference"),
-        ("from xstar.lockstep import Streams", "xstar.lockstep.Streams"),
+        ("from xstar.lockstep import steps", "xstar.lockstep.steps"),
         ("from xstar.lockstep import _fit", "xstar.lockstep._fit"),
-        ("import xstar\nxstar.model", "xstar.engine.model"),
+        ("import xstar\nxstar.engine", "xstar.engine"),
         ("import xstar\nxstar.gp.inference.MAP", "xstar.gp.inference"),
         ("import xstar as x\nx.lockstep._fit()", "xstar.lockstep._fit"),
         ("from xstar import lockstep as together\ntogether.Scaling", "xstar.lockstep.Scaling"),
