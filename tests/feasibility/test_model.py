@@ -253,8 +253,7 @@ def search(name, method, seed):
 
 
 RUNS = pytest.mark.parametrize("method, seed", [("logei", 0), pytest.param("pes", 1, marks=pytest.mark.slow)])
-# Tests share searches: all of them run in one of pytest's workers.
-pytestmark = [pytest.mark.filterwarnings("ignore::xstar.DegradedWarning"), pytest.mark.xdist_group("failures")]
+pytestmark = pytest.mark.filterwarnings("ignore::xstar.DegradedWarning")
 
 
 @RUNS
