@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS := 1
 # All tests of a file run in one process: they share what is costly, a server or a search.
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks peers figures figure2 clean
+.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
@@ -56,6 +56,10 @@ check: lint types contracts test test-slow test-extras
 benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.search
+
+# The tables of README and docs, from the results that are kept in benchmarks/results and experiments/results.
+tables: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.published
 
 # The paper's figures and the page about them, from the results that are kept in experiments/results.
 figures: $(VENV)/.experiments

@@ -4,7 +4,9 @@
 
 The same problems, starts and noise as in benchmarks.regret, with fewer evaluations. Printed: the median of the
 immediate regret and, last, the mean of its decimal logarithm over all shown numbers of evaluations: smaller is better.
-Results go to benchmarks/results/defaults.json, which keeps the rows of earlier runs that are not run again.
+Without competing points f(x_star) need beat the largest observation only; without competing maximizers, the best data
+but not the maximizers of other paths. Results go to benchmarks/results/defaults.json, which keeps the rows of earlier
+runs that are not run again.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ VARIANTS: dict[str, Method] = {
     "SE alone": Method(kernel=SquaredExponential()),
     "Matern alone": Method(kernel=Matern52()),
     "paper boundary": Method(acquisition=PES(boundary="paper")),
-    "paper incumbent": Method(acquisition=PES(incumbent="paper")),
-    "no rivals": Method(acquisition=PES(num_rivals=0)),
+    "no competing points": Method(acquisition=PES(incumbent="paper")),
+    "no competing maximizers": Method(acquisition=PES(num_competitors=0)),
     "MAP": Method(inference=MAP()),
     "H = 4": Method(inference=SliceSampling(num_samples=4)),
     "H = 20": Method(inference=SliceSampling(num_samples=20)),
@@ -55,7 +57,7 @@ def main() -> None:
     with spawned(options.jobs) as pool:
         for name in options.problems:
             shown = PROBLEMS[name]
-            print(f"\n{name:17s}" + "".join(f"{step:>10d}" for step in shown) + f"{'log10':>10s}{'s per step':>12s}")
+            print(f"\n{name:25s}" + "".join(f"{step:>10d}" for step in shown) + f"{'log10':>10s}{'s per step':>12s}")
             for variant in options.variants:
                 count = options.seeds
                 runs = list(pool.map(one, [name] * count, [variant] * count, range(count)))
@@ -70,7 +72,7 @@ def main() -> None:
                 }
                 rows = [other for other in rows if (other["problem"], other["variant"]) != (name, variant)] + [row]
                 medians = "".join(f"{value:10.1e}" for value in row["median"])
-                print(f"{variant:17s}{medians}{row['log10']:10.2f}{row['seconds']:12.2f}", flush=True)
+                print(f"{variant:25s}{medians}{row['log10']:10.2f}{row['seconds']:12.2f}", flush=True)
                 save("defaults", rows)
     print("\nwritten: benchmarks/results/defaults.json")
 

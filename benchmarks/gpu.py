@@ -50,11 +50,11 @@ from torch.utils.flop_counter import flop_registry  # noqa: E402
 
 from benchmarks.measure import RESULTS, machine  # noqa: E402
 from xstar import Method, lockstep  # noqa: E402
-from xstar.acquisition import PES, pes  # noqa: E402
+from xstar.acquisition import PES, Prepared, pes  # noqa: E402
 from xstar.acquisition.mean import MeanScore  # noqa: E402
 from xstar.gp import Fixed, Hyperparameters, Paths, Posterior, SliceSampling, SquaredExponential, draw_paths  # noqa: E402
+from xstar.lockstep import Streams, steps  # noqa: E402
 from xstar.numerics.arrays import move, to_numpy  # noqa: E402
-from xstar.numerics.streams import Streams  # noqa: E402
 from xstar.search import BoxSearch, draw_candidates  # noqa: E402
 
 D, NOISE, START = 2, 1e-3, 3
@@ -104,6 +104,10 @@ class Stages:
         return wrapped
 
 
+def _search_stage(_: lockstep.LockstepSettings, score: Prepared, *__: Any) -> str:
+    return "recommendation" if isinstance(score.score, MeanScore) else "maximization"
+
+
 @contextmanager
 def watched(stages: Stages) -> Iterator[None]:
     """Count the parts of a lockstep study."""
@@ -111,9 +115,9 @@ def watched(stages: Stages) -> Iterator[None]:
         (pes, "draw_maximizers", "paths"),
         (pes, "condition", "EP"),
         (Streams, "_fill", "random numbers"),
-        (lockstep, "_fit", "posterior"),
-        (lockstep, "_learn", "posterior"),
-        (lockstep, "search", lambda score, *_: "recommendation" if isinstance(score, MeanScore) else "maximization"),
+        (steps, "_fit", "posterior"),
+        (steps, "_learn", "posterior"),
+        (steps, "_maximize", _search_stage),
     ]
     before = [getattr(owner, name) for owner, name, _ in watch]
     for owner, name, stage in watch:
@@ -215,7 +219,7 @@ def study(
     paths, best = functions(numbers, like)
     count = len(numbers)
     compute = "numpy" if isinstance(like, np.ndarray) else f"torch:{like.device}"
-    task = lockstep.Study(
+    task = lockstep.Problems(
         stages.wrap("function", lambda x: to_numpy(paths.value(move(x, like), np.arange(count)))),
         NOISE,
         Method(SquaredExponential(), inference, PES(samples)),

@@ -3,7 +3,7 @@
     python -m benchmarks.modes [--sets 8] [--sizes 40]
 
 Data are those that EI has gathered on problems of the experiments. A search misses if another with many
-more scouts and starts finds hyperparameters more than a nat above its own. Printed: the share of misses under each
+more prior draws and starts finds hyperparameters more than a nat above its own. Printed: the share of misses under each
 kernel, and CPU milliseconds of a search. Results go to benchmarks/results/modes.json.
 """
 
@@ -22,12 +22,12 @@ from xstar.numerics.threads import limited_threads
 
 KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())
 SEARCHES = {
-    "64 scouts, 1 range": MAP(num_scouts=64, num_starts=1),
-    "128 scouts, 1 range": MAP(num_scouts=128, num_starts=1),
-    "64 scouts, 6 ranges": MAP(num_scouts=64, num_starts=6),
+    "64 scouts, 1 range": MAP(num_prior_draws=64, num_starts=1),
+    "128 scouts, 1 range": MAP(num_prior_draws=128, num_starts=1),
+    "64 scouts, 6 ranges": MAP(num_prior_draws=64, num_starts=6),
     "default": MAP(),
 }
-THOROUGH = MAP(num_scouts=2048, num_starts=24)
+THOROUGH = MAP(num_prior_draws=2048, num_starts=24)
 PROBLEMS = ("cosines", "branin", "hartmann", "nnet", "fullerenes", "portfolio", "walker-a")
 NAT = 1.0
 

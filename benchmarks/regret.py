@@ -20,7 +20,7 @@ import numpy as np
 import xstar
 from benchmarks.functions import NAMES, problem
 from benchmarks.measure import RESULTS, load, save, spawned
-from xstar.numerics.designs import latin_hypercube
+from xstar.numerics.arrays import HostArray
 
 START = 3
 METHODS = ("pes", "pes x4", "pes-nb", "pes-2014", "es", "mes", "ei", "logei", "thompson", "random")
@@ -44,7 +44,7 @@ def run(name: str, method: Any, seed: int, evaluations: int | None = None) -> di
         return task.value(params) + task.noise * float(noise.standard_normal())
 
     domain = task.space.domain
-    for row in domain.spread(latin_hypercube(START, len(domain.blocks), np.random.default_rng([seed, 0]))):
+    for row in domain.spread(latin_hypercube(len(domain.blocks), np.random.default_rng([seed, 0]))):
         params = task.space.decode(row)
         opt.tell(params, measure(params))
     regrets, seconds = [], []
@@ -61,12 +61,18 @@ def run(name: str, method: Any, seed: int, evaluations: int | None = None) -> di
             seconds.append((time.process_time() - began) / count)
             for trial in batch:
                 opt.tell(trial, measure(trial.params))
-    rungs = [trial.diagnostics.get("rung") for trial in opt.trials[START:]]
+    used = [trial.diagnostics.get("method") for trial in opt.trials[START:]]
     return {
         "regret": regrets,
         "seconds": float(np.median(seconds)),
-        "fallbacks": sum(rung in ("space-filling", "logei") for rung in rungs) if method not in ("logei",) else 0,
+        "fallbacks": sum(name in ("space-filling", "logei") for name in used) if method not in ("logei",) else 0,
     }
+
+
+def latin_hypercube(dimension: int, rng: np.random.Generator) -> HostArray:
+    """Draw the points to start with, one in each slice of each axis."""
+    slices = rng.permuted(np.tile(np.arange(START)[:, None], dimension), axis=0)
+    return np.asarray((slices + rng.random((START, dimension))) / START)
 
 
 def main() -> None:

@@ -20,11 +20,6 @@ from xstar.gp import MAP, Matern52, Posterior
 
 SETTINGS = [(2, 10), (2, 50), (2, 100), (6, 20), (6, 50), (6, 100), (12, 50)]
 TOLERANCE = 1e-6
-ELSEWHERE = (
-    "For orientation, measured elsewhere on the same kind of data: BoTorch's PES was negative at up to 100 % of the\n"
-    "points and had gradients that are not finite at 75 to 93 % of them (d = 2, n >= 50); its EP did not\n"
-    "converge in 6 of 11 constructions at d = 6."
-)
 
 
 def count(d: int, n: int, constructions: int, points: int) -> dict[str, Any]:
@@ -64,7 +59,6 @@ def main() -> None:
         print("  ".join(f"{value:>{max(4, len(key))}d}" for key, value in row.items()), flush=True)
         rows.append(row)
     print(f"written: {save('robustness', rows, **vars(options))}")
-    print(ELSEWHERE)
 
 
 if __name__ == "__main__":

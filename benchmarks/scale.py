@@ -118,10 +118,10 @@ def count_work() -> dict[str, int]:
     count(counts, MarginalLikelihood, "value", "likelihoods", lambda _, theta: math.prod(theta.shape[:2]))
     count(counts, MarginalLikelihood, "value_and_gradient", "slopes", lambda _, theta: math.prod(theta.shape[:2]))
     count(counts, Paths, "_derivatives", "path_points", lambda _, x: math.prod(x.shape[:-1]))
-    count(counts, PESScore, "_value_and_gradient", "score_points", lambda _, X: math.prod(X.shape[:-1]))
+    count(counts, PESScore, "evaluate", "score_points", lambda _, X: math.prod(X.shape[:-1]))
     count(
-        counts, PESScore, "_value_and_gradient", "score_samples",
-        lambda score, X: math.prod(X.shape[:-1]) * math.prod(score._weight.shape[:3]),
+        counts, PESScore, "evaluate", "score_samples",
+        lambda score, X: math.prod(X.shape[:-1]) * math.prod(score.weight.shape[:3]),
     )  # fmt: skip
     count(counts, ep, "_after", "sweeps", lambda before, *_: int(before.m.shape[0]))
     return counts
@@ -132,18 +132,22 @@ def prepare(setting: Setting, repeat: int) -> Callable[[], list[Any]]:
     import xstar
     from xstar.acquisition import PES
     from xstar.gp import SliceSampling
+    from xstar.methods import ModelSettings
 
     X, values = speed.data(setting.n, setting.d, repeat)
     named = [{f"x{k}": float(value) for k, value in enumerate(x)} for x in X]
     trials = [xstar.Trial(k, x, "done", float(y)) for k, (x, y) in enumerate(zip(named, values, strict=True))]
-    method = xstar.Method(inference=SliceSampling(num_samples=setting.H), acquisition=PES(num_samples=setting.M))
+    method = xstar.Method(
+        inference=SliceSampling(num_samples=setting.H),
+        acquisition=PES(num_samples=setting.M),
+        model=ModelSettings(max_data=NEVER_THIN) if setting.exact else ModelSettings(),
+    )
     optimizer = xstar.Optimizer.from_trials(trials, [(0.0, 1.0)] * setting.d, "maximize", method, repeat)
     return lambda: optimizer.ask(setting.k)
 
 
 def suggest_once(setting: Setting, repeat: int) -> Sample | str:
     """Suggest in this process, which is a fresh one; or say why a simpler method had to."""
-    from xstar import model
     from xstar.entropy import conditioned
 
     speed.ours(*speed.data(**speed.WARM_UP), repeat)()
@@ -151,8 +155,6 @@ def suggest_once(setting: Setting, repeat: int) -> Sample | str:
     watch.seconds["sites"] = 0.0
     watch.attach(conditioned, "expectation_propagation", "sites")
     counts = count_work()
-    if setting.exact:
-        model.MOST_DATA = NEVER_THIN
     suggest = prepare(setting, repeat)
     speed._forget_peak()
     before, start = speed._resident_mb(), time.process_time()
@@ -160,8 +162,8 @@ def suggest_once(setting: Setting, repeat: int) -> Sample | str:
     cpu = time.process_time() - start
     more = speed._peak_mb() - before
     for trial in batch:
-        if trial.diagnostics["why"] is not None:
-            return f"suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}"
+        if trial.diagnostics["fallback"] is not None:
+            return f"suggested by {trial.diagnostics['method']}: {trial.diagnostics['fallback']}"
     return Sample(cpu, more, _stages(watch.seconds, cpu), counts)
 
 

@@ -72,8 +72,8 @@ def ours(X: np.ndarray, values: np.ndarray, seed: int) -> Suggest:
 
     def suggest() -> xstar.Trial:
         trial = optimizer.ask()
-        if trial.diagnostics["why"] is not None:  # a simpler rung is faster, and not what is to be measured
-            raise RuntimeError(f"suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}")
+        if trial.diagnostics["fallback"] is not None:  # a simpler method is faster, and not what is to be measured
+            raise RuntimeError(f"suggested by {trial.diagnostics['method']}: {trial.diagnostics['fallback']}")
         return trial
 
     return suggest
@@ -179,15 +179,15 @@ class Stopwatch:
 
 def watch_stages() -> Stopwatch:
     """A stopwatch at the stages of our suggestions."""
-    from xstar import model, optimizer
-    from xstar.acquisition import pes
+    from xstar.acquisition import pes, prepared
+    from xstar.engine import cache, model
 
     watch = Stopwatch(dict.fromkeys(STAGES, 0.0))
-    watch.attach(optimizer, "fit", "inference")
+    watch.attach(cache, "fit", "inference")
     watch.attach(pes, "draw_maximizers", "paths")
     watch.attach(pes, "condition", "EP")
     watch.attach(model.Model, "maximize", "maximization")
-    watch.attach(pes.PESScore, "screen", "screening")
+    watch.attach(prepared.Prepared, "screen", "screening")
     return watch
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import save, spawned
-from xstar.acquisition import EI, ES, MES, PES, Acquisition, LogEI, Thompson
+from xstar.acquisition import EI, ES, MES, PES, Acquisition, LogEI, Prepared, Thompson
 from xstar.acquisition.mean import MeanScore
 from xstar.gp import Hyperparameters, Paths, Posterior, SquaredExponential, draw_paths
 from xstar.search import BoxSearch, draw_candidates
@@ -61,7 +61,7 @@ def run(method: str, seed: int, evaluations: int) -> list[float]:
     acquisition, regrets = METHODS[method], []
     for step in range(evaluations + 1):
         post = Posterior(SquaredExponential(), HYPER, X, y)
-        regrets.append(best - float(path(maximize(MeanScore(post), post, rng))[0, 0]))
+        regrets.append(best - float(path(maximize(Prepared(MeanScore(post.by_problem())), post, rng))[0, 0]))
         if step == evaluations:
             break
         x = rng.random((1, D)) if acquisition is None else maximize(acquisition.prepare(post, rng), post, rng)

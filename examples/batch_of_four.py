@@ -36,7 +36,9 @@ def main() -> None:
     failed = sum(trial.state == "failed" for trial in opt.trials)
     print(f"{len(opt.trials)} evaluations in 6 batches, {failed} failed")
     best = opt.recommend()
-    print(f"recommended: {dict(best.params)}, expected {best.mean:.3f} ± {best.sd:.3f}, holds with {best.success:.0%}")
+    print(
+        f"recommended: {dict(best.params)}, expected {best.mean:.3f} ± {best.sd:.3f}, holds with {best.feasibility:.0%}"
+    )
     print(f"and simulated: {simulate(dict(best.params)):.3f}")
 
 

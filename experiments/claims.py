@@ -70,6 +70,8 @@ class Finding(NamedTuple):
     """"seen", "not seen", "the opposite is seen", where it is seen, or why it cannot be told."""
     details: list[str]
     """A sentence for each problem."""
+    pairs: dict[str, Comparison]
+    """By problem: the one that is said to be better, compared with the other."""
 
 
 def findings(results: Results) -> list[Finding]:
@@ -82,9 +84,8 @@ def findings(results: Results) -> list[Finding]:
             if {claim.better, claim.worse} <= results.get(problem, {}).keys()
         }
         if pairs:
-            found.append(
-                Finding(claim, _verdict(claim, pairs), [_sentence(claim, p, c, results) for p, c in pairs.items()])
-            )
+            details = [_sentence(claim, problem, pair, results) for problem, pair in pairs.items()]
+            found.append(Finding(claim, _verdict(claim, pairs), details, pairs))
     return found
 
 

@@ -117,9 +117,9 @@ def take_courses(
     problem, method, _, evaluations = tasks[0]
     functions = [find_problem(problem, task.repeat) for task in tasks]
     repeats = [task.repeat for task in tasks]
-    study = lockstep.Study(_together(functions), functions[0].noise, CONTENDERS[method].method(functions[0]))
+    problems = lockstep.Problems(_together(functions), functions[0].noise, CONTENDERS[method].method(functions[0]))
     record = lockstep.run(
-        study,
+        problems,
         np.stack([start_of(functions[0].dimension, repeat) for repeat in repeats]),
         evaluations - START,
         repeats,

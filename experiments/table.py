@@ -1,4 +1,4 @@
-"""The table of docs/benchmarks.md: median regrets of xstar and of other libraries on the same repeats."""
+"""The tables of docs/benchmarks.md: xstar and other libraries on the same repeats, median regrets and CPU seconds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ from experiments.store import Curves, Results
 
 
 def lines(results: Results) -> Iterator[str]:
-    """In Markdown. A cell has the library's median, ours on the same repeats, and the verdict for ours."""
-    present = [peer for peer in PEERS if any(peer in methods for methods in results.values())]
+    """Both tables, in Markdown."""
+    yield from regrets(results)
+    yield ""
+    yield "CPU seconds of a suggestion, medians over all runs made one at a time:"
+    yield ""
+    yield from seconds(results)
+
+
+def regrets(results: Results) -> Iterator[str]:
+    """A cell has the library's median, ours on the same repeats, and the verdict for ours."""
+    present = _present(results)
     yield "| problem, evaluations | " + " | ".join(METHODS[peer] for peer in present) + " |"
     yield "| --- |" + " --- |" * len(present)
     for problem, methods in results.items():
@@ -25,16 +34,22 @@ def lines(results: Results) -> Iterator[str]:
             cells = [_cell(methods, peer) for peer in present]
             last = START - 1 + methods[OURS].regret.shape[1]
             yield f"| {PROBLEMS[problem]}, {last} | " + " | ".join(cells) + " |"
-    yield ""
-    yield "CPU seconds of a suggestion, medians over all runs made one at a time:"
-    yield ""
+
+
+def seconds(results: Results) -> Iterator[str]:
+    """CPU seconds of a suggestion."""
+    present = _present(results)
     timed = [OURS, *present]
     yield "| problem | " + " | ".join(METHODS[name] for name in timed) + " |"
     yield "| --- |" + " --- |" * len(timed)
     for problem, methods in results.items():
         if any(peer in methods for peer in present):
-            seconds = [methods[name].cpu_seconds if name in methods else None for name in timed]
-            yield f"| {PROBLEMS[problem]} | " + " | ".join("" if s is None else f"{s:.2g}" for s in seconds) + " |"
+            cells = [methods[name].cpu_seconds if name in methods else None for name in timed]
+            yield f"| {PROBLEMS[problem]} | " + " | ".join("" if s is None else f"{s:.2g}" for s in cells) + " |"
+
+
+def _present(results: Results) -> list[str]:
+    return [peer for peer in PEERS if any(peer in methods for methods in results.values())]
 
 
 def _cell(methods: dict[str, Curves], peer: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted, Trial
 from xstar.acquisition import PES, LogEI
+from xstar.engine import Models, cache
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
 from xstar.gp import MAP, Fixed, Hyperparameters, Matern52
 from xstar.methods import METHODS
@@ -94,7 +95,7 @@ def test_a_second_result_is_refused_unless_it_replaces_the_first():
 
 @pytest.mark.parametrize("reference", [1, np.int64(1)])
 def test_tell_fail_and_withdraw_by_number(reference):
-    opt = Optimizer(LINE, method=QUICK)
+    opt = Optimizer({"x": Real(0.0, 1.0)}, method=QUICK)
     opt.ask(2)
     opt.tell(reference, 7.0)
     assert [trial.value for trial in opt.trials] == [None, 7.0]
@@ -104,11 +105,39 @@ def test_tell_fail_and_withdraw_by_number(reference):
 
 @pytest.mark.parametrize("number", [-1, 2, 99])
 def test_numbers_of_no_trial_are_refused(number):
-    opt = Optimizer(LINE, method=QUICK)
+    opt = Optimizer([(0.0, 1.0)] * 2, method=QUICK)
     opt.ask(2)
     for use in (lambda: opt.tell(number, 1.0), lambda: opt.fail(number), lambda: opt.withdraw(number)):
         with pytest.raises(TrialError, match=rf"there is no trial {number}; the numbers go from 0 to 1"):
             use()
+
+
+@pytest.mark.parametrize("number", [1, 1.0, np.int64(1), np.float64(1.0)])
+def test_with_one_parameter_a_bare_number_is_neither_a_trial_nor_a_point(number):
+    """tell(1, v) could be the value of trial 1 or of the point 1: it is asked which."""
+    opt = Optimizer([(0.0, 5.0)], method=QUICK)
+    opt.ask(3)
+    for use in (lambda: opt.tell(number, 7.0), lambda: opt.fail(number), lambda: opt.explain(number)):
+        with pytest.raises(TrialError, match=r"may be a trial or a point: write a point as \[.*1"):
+            use()
+    assert all(trial.state == "pending" for trial in opt.trials)
+    assert opt.tell([number], 7.0).params == {"x0": 1.0}
+    assert opt.tell(opt.trials[1], 6.0).number == 1
+
+
+@pytest.mark.parametrize("space", [[(0.0, 5.0)] * 2, {"x": Real(0.0, 5.0)}], ids=["bounds", "named"])
+def test_a_number_with_decimals_is_never_a_trial(space):
+    opt = Optimizer(space, method=QUICK)
+    opt.ask(2)
+    with pytest.raises(TrialError, match=r"1\.0 may be a trial or a point"):
+        opt.tell(1.0, 7.0)
+
+
+@pytest.mark.parametrize("name", ["space", "direction", "method", "seed", "noise", "num_initial", "threads", "compute"])
+def test_settings_do_not_change(name):
+    opt = told()
+    with pytest.raises(AttributeError):
+        setattr(opt, name, getattr(opt, name))
 
 
 def test_parameters_of_a_pending_trial_complete_it():
@@ -303,7 +332,7 @@ def test_every_method_suggests_legal_parameters_of_python_types(name):
     search(opt, mixed_value, 2)
     opt.fail(opt.ask())
     pending, trial = opt.ask(2)
-    assert trial.diagnostics["rung"] == name, "the method itself made the suggestion"
+    assert trial.diagnostics["method"] == name, "the method itself made the suggestion"
     assert trial.params != pending.params
     for params in (trial.params, pending.params):
         assert list(params) == list(MIXED)
@@ -465,7 +494,7 @@ def test_a_withdrawn_result_is_as_if_never_told(method):
 def test_a_corrected_result_is_as_if_told_right_at_once(method):
     opt, right = told((0.1, 0.5), method=method), told((0.1, 0.5), method=method)
     opt.recommend()
-    opt.tell(1, 4.0, replace=True)
+    opt.tell(opt.trials[1], 4.0, replace=True)
     right.withdraw(1)
     right.tell([0.5], 4.0)
     opt.withdraw(opt.ask())
@@ -555,8 +584,8 @@ def test_data_outside_the_bounds_teach_but_are_never_suggested(method, space):
 def test_one_observation_is_enough(method):
     opt = told((0.5,), method=method, num_initial=1)
     trial = opt.ask()
-    assert trial.diagnostics["why"] is None
-    assert trial.diagnostics["rung"] != "space-filling"
+    assert trial.diagnostics["fallback"] is None
+    assert trial.diagnostics["method"] != "space-filling"
     assert abs(trial.params["x0"] - 0.5) > 0.05, "somewhere else than where the value is known"
     assert opt.predict([[0.5]])[0][0] == pytest.approx(bump(0.5), abs=0.05)
 
@@ -568,7 +597,7 @@ def test_failures_only():
     assert opt.best_observed is None
     for _ in range(4):
         trial = opt.ask()
-        assert trial.diagnostics["rung"] == "space-filling"
+        assert trial.diagnostics["method"] == "space-filling"
         assert trial.params["x0"] > 0.35, "away from the failures"
         opt.withdraw(trial)
 
@@ -586,12 +615,12 @@ def test_explanation_of_a_pending_trial():
     why = opt.explain(trial)
     assert why.params == trial.params
     assert why.bits > 0.0
-    assert why.rung == "pes"
-    assert why.why is None
-    assert why.success == 1.0
+    assert why.method == "pes"
+    assert why.fallback is None
+    assert why.feasibility == 1.0
     assert (why.mean, why.sd) == pytest.approx([part[0] for part in opt.predict([trial.params])])
     assert why.nearest == pytest.approx(min(abs(trial.x[0] - other.x[0]) for other in opt.trials[:-1]))
-    assert opt.explain(trial.number) == opt.explain(dict(trial.params)) == why
+    assert opt.explain(trial) == opt.explain(dict(trial.params)) == why
     assert "suggested by           pes" in str(why)
     assert "bits about where the optimum is" in str(why)
 
@@ -601,7 +630,7 @@ def test_explanation_of_parameters():
     known, unknown = opt.explain([0.3]), opt.explain([0.85])
     assert known.nearest == 0.0
     assert unknown.nearest == pytest.approx(0.1)
-    assert known.rung is None
+    assert known.method is None
     assert known.exploration < unknown.exploration <= 1.0
     assert known.bits < unknown.bits
     assert "suggested by" not in str(known)
@@ -610,21 +639,19 @@ def test_explanation_of_parameters():
 
 def test_the_own_result_of_a_trial_has_no_part_in_its_explanation():
     ordinary, odd = wavy(), wavy()
-    number = ordinary.tell([0.4], 0.5).number
-    odd.tell([0.4], 300.0)
-    assert ordinary.explain(number) == odd.explain(number) == wavy().explain([0.4])
+    one, other = ordinary.tell([0.4], 0.5), odd.tell([0.4], 300.0)
+    assert ordinary.explain(one) == odd.explain(other) == wavy().explain([0.4])
     failed = wavy()
-    failed.fail([0.4])
-    assert failed.explain(number) == wavy().explain([0.4])
+    assert failed.explain(failed.fail([0.4])) == wavy().explain([0.4])
 
 
-def test_explanation_after_failures_has_a_chance_of_success():
+def test_explanation_after_failures_has_a_probability_of_feasibility():
     opt = wavy()
     for x in (0.9, 0.92, 0.97, 1.0):
         opt.fail([x])
     near, far = opt.explain([0.91]), opt.explain([0.3])
-    assert near.success < 0.5 < far.success < 1.0
-    assert "chance of success" in str(near)
+    assert near.feasibility < 0.5 < far.feasibility < 1.0
+    assert "P(feasible)" in str(near)
 
 
 def test_where_the_optimum_is():
@@ -741,7 +768,7 @@ def test_a_large_category_is_affordable():
     trial = opt.ask()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert trial.diagnostics["rung"] == "pes"
+    assert trial.diagnostics["method"] == "pes"
     assert peak < 200e6
 
 
@@ -775,12 +802,10 @@ def test_proposing_records_nothing_and_repeats_itself():
 
 
 def test_a_model_is_used_again_only_for_the_same_results_and_settings(monkeypatch):
-    import xstar.optimizer as module
-
-    fitted = []
-    honest = module.fit
-    monkeypatch.setattr(module, "fit", lambda *args: fitted.append(1) or honest(*args))
-    first = Optimizer.from_trials(told_elsewhere(), LINE, method=QUICK)
+    fitted, models = [], Models()
+    honest = cache.fit
+    monkeypatch.setattr(cache, "fit", lambda *args: fitted.append(1) or honest(*args))
+    first = Optimizer.from_trials(told_elsewhere(), LINE, method=QUICK, models=models)
     expected = first.propose(50).params
     for trials, settings, fits in [
         (told_elsewhere((0, 1, 2, 3)), {}, 0),
@@ -791,13 +816,14 @@ def test_a_model_is_used_again_only_for_the_same_results_and_settings(monkeypatc
         (told_elsewhere(), {"noise": 0.1}, 1),
         (told_elsewhere(), {"direction": "minimize"}, 1),
     ]:
+        first.recommend()  # the models of the cases before are not the latest any more
         fitted.clear()
-        later = Optimizer.from_trials(trials, LINE, method=QUICK, like=first, **settings)
+        later = Optimizer.from_trials(trials, LINE, method=QUICK, models=models, **settings)
         proposed = later.propose(50).params
         assert len(fitted) == fits
         if len(trials) == 4 and not settings:
             assert proposed == expected
-    pending = Optimizer.from_trials([*told_elsewhere(), Trial(40, expected)], LINE, method=QUICK, like=first)
+    pending = Optimizer.from_trials([*told_elsewhere(), Trial(40, expected)], LINE, method=QUICK, models=models)
     assert pending.propose(50).params != expected
 
 
@@ -836,7 +862,7 @@ def test_fixed_parameters_are_held_and_the_others_chosen(method, fixed):
     trial = opt.ask(fixed=fixed)
     assert {name: trial.params[name] for name in fixed} == fixed
     assert opt.space.contains({**trial.params, "x": min(trial.params["x"], 1.0)})
-    assert trial.diagnostics["rung"] in ("logei", "pes")
+    assert trial.diagnostics["method"] in ("logei", "pes")
 
 
 def test_with_one_parameter_fixed_the_others_are_the_best_there(monkeypatch):

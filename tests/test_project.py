@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_the_program_of_the_readme_is_tuned(tmp_path):
     console = re.findall(r"```console\n(xstar run.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     folder, answers = Path(sys.executable).parent, []
     for command in console[0].splitlines():
-        words = shlex.split(command.replace(" -- ", " --trials 8 -- "))
+        words = shlex.split(command.replace(" -- ", " --budget 8 -- "))
         words = [{"xstar": str(folder / "xstar"), "python": sys.executable}.get(word, word) for word in words]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
         answers.append(done.stdout)
@@ -174,3 +175,26 @@ def test_the_accuracy_benchmark_compares_surfaces():
     itself = compare(truth["fine"].gain, truth["fine"])
     assert itself["attained"] == 1.0
     assert itself["pearson"] > 0.999
+
+
+def test_the_map_of_the_house_is_the_tree():
+    """Every module of the package is on the map of CONTRIBUTING, and nothing else is."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (house,) = re.findall(r"```text\nsrc/xstar/\n(.*?)```", text, re.DOTALL)
+    words = set(re.findall(r"[a-z_][a-z_0-9]*", house))
+    package = ROOT / "src" / "xstar"
+    modules = {path.stem for path in package.rglob("*.py") if not path.stem.startswith("__")}
+    folders = {path.name for path in package.rglob("*") if path.is_dir() and path.name != "__pycache__"}
+    assert modules | folders <= words
+    named = set(re.findall(r"^ {2,4}((?:[a-z_/]+, )*[a-z_/]+)(?: {2,}|/|$)", house, re.MULTILINE))
+    listed = {name.strip("/") for line in named for name in re.split(r"[/,]\s*", line) if name.strip("/")}
+    assert listed <= modules | folders | {"xstar"}
+
+
+def test_the_reference_has_public_names_only():
+    """Whatever the page documents is in `__all__` of where it is documented from."""
+    names = re.findall(r"^::: (\S+)", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(names) > 40
+    for name in names:
+        home, _, own = name.rpartition(".")
+        assert own in import_module(home).__all__, name

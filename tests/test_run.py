@@ -1,12 +1,14 @@
 """One call: what it returns, why it stops, what it shows and saves."""
 
 import contextlib
+import inspect
 import io
 import itertools
 import math
 import sys
 import time
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,9 +16,10 @@ import pytest
 import xstar
 from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import PES, LogEI
+from xstar.engine.stopping import Tolerance
 from xstar.errors import DataError, FileError, SettingsError
 from xstar.gp import MAP, Matern52
-from xstar.run import SAMPLES
+from xstar.run import MESSAGES, StopReason
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
@@ -145,6 +148,32 @@ def test_a_result_without_a_value():
     assert result.stop_reason == "budget"
     assert [trial.state for trial in result.trials] == ["failed"] * 3
     assert "3" in str(result).splitlines()[0], "the evaluations, failed or not, are counted"
+
+
+def test_the_names_of_scipy():
+    result = xstar.maximize(failing_after(3, ValueError("no")), LINE, 5, method=QUICK, catch=ValueError)
+    assert (result.fun, result.nfev, result.success) == (result.value, 5, True)
+    assert result.message == "the budget of evaluations is spent"
+    nothing = xstar.maximize(lambda x: None, LINE, 3, method=QUICK)
+    assert (nothing.fun, nothing.nfev, nothing.success) == (None, 3, False)
+    stopped = xstar.maximize(failing_after(4, KeyboardInterrupt()), LINE, 50, method=QUICK)
+    assert (stopped.nfev, stopped.success, stopped.message) == (4, False, "the run was interrupted")
+    failing = xstar.maximize(
+        failing_after(3, ValueError("no")), LINE, 9, method=QUICK, catch=ValueError, max_failures=2
+    )
+    assert (failing.stop_reason, failing.success, failing.value is None) == ("failures", False, False)
+    assert set(MESSAGES) == set(get_args(StopReason))
+
+
+@pytest.mark.parametrize("function", [xstar.maximize, xstar.minimize, xstar.optimize])
+def test_help_shows_every_option(function):
+    parameters = dict(inspect.signature(function).parameters)
+    assert all(kind.kind != inspect.Parameter.VAR_KEYWORD for kind in parameters.values())
+    for name in parameters:
+        assert f"\n    {name} : " in function.__doc__
+    options = {name: kind.default for name, kind in parameters.items() if name not in ("direction", "function")}
+    reference = inspect.signature(xstar.optimize).parameters
+    assert options == {name: reference[name].default for name in options}
 
 
 # Why it stops
@@ -417,7 +446,7 @@ def test_the_draws_of_the_result_confirm_the_tolerance(monkeypatch):
 
     def promising(self, num_samples=200):
         drawn = original(self, num_samples)
-        return replace(drawn, regret=np.full(len(drawn), 0.0 if num_samples == SAMPLES else 9.0))
+        return replace(drawn, regret=np.full(len(drawn), 0.0 if num_samples == Tolerance(2.0).few_samples else 9.0))
 
     monkeypatch.setattr(Optimizer, "where", promising)
     result = xstar.maximize(lambda x: float(x[0]), LINE, 5, method=QUICK, tolerance=2.0)

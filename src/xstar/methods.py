@@ -12,21 +12,95 @@ from typing import Any
 
 from xstar.acquisition import EI, ES, MES, PES, Acquisition, LogEI, Thompson
 from xstar.errors import SettingsError
+from xstar.feasibility import FeasibilitySettings
 from xstar.gp import Fixed, Inference, Kernel, Matern52, PosteriorMean, SliceSampling, SquaredExponential
-from xstar.numerics.checks import instance
+from xstar.numerics.checks import instance, integer, positive
+from xstar.search import SearchSettings
+
+
+@dataclass(frozen=True)
+class WarpSettings:
+    """Where the output transform stops being linear.
+
+    Chosen so that values of a normal distribution are not warped (the median minus 3 interquartile ranges is at -4
+    standard deviations) and that a good value is hardly ever: how good the best is matters.
+    """
+
+    below: float = 3.0
+    """Interquartile ranges from the median down to where the warp begins."""
+    above: float = 20.0
+    """The same upwards."""
+    min_values: int = 5
+    """With fewer values than this, nothing can be said to be far from the bulk."""
+    second_warp: float = 8.0
+    """Warped values farther out than this, in interquartile ranges, are warped once more."""
+
+    def __post_init__(self) -> None:
+        for name in ("below", "above", "second_warp"):
+            positive(getattr(self, name), name)
+        integer(self.min_values, "min_values", 1)
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """How a model is fitted and searched."""
+
+    max_data: int = 300
+    """Values that a model is fitted to, because the work grows with their cube (`python -m benchmarks.latency`)."""
+    num_neighbors: int = 5
+    """Where there are more, those that are averaged to tell the best, so that luck with the noise does not decide."""
+    warp: WarpSettings = field(default_factory=WarpSettings)
+    least_noise: float = 1e-6
+    """Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
+    reference_lengthscale: float = 0.3
+    reference_noise: float = 0.3
+    """Of the weights of the prior mean (`design_weights`); the lengthscale times the root of the dimension."""
+    num_candidates: int = 512
+    """Points of the design that a search begins from (`python -m benchmarks.search`)."""
+    max_centers: int = 6
+    """Points that local candidates surround."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """Of scores and of the posterior mean; an acquisition has its own for sample paths."""
+    flat: float = 1e-9
+    """Posterior means of y that differ by less are the same: then a point that was evaluated is recommended."""
+    feasibility: FeasibilitySettings = field(default_factory=FeasibilitySettings)
 
 
 @dataclass(frozen=True)
 class Method:
     """How suggestions are made.
 
-    Of several kernels, the one is used under which the data are most probable, at the most probable hyperparameters.
-    Without an acquisition, points are drawn at random (the model still recommends).
+    Parameters
+    ----------
+    kernel : Kernel or tuple of Kernel
+        Of the Gaussian process. Of several, the one is used under which the data are most probable, at the most
+        probable hyperparameters.
+    inference : Inference
+        Of the hyperparameters: `SliceSampling`, `MAP`, `PosteriorMean` or `Fixed`.
+    acquisition : Acquisition, optional
+        What an evaluation is worth. With None, points are drawn at random (the model still recommends).
+    model : ModelSettings
+        How models are fitted and searched.
+
+    Raises
+    ------
+    SettingsError
+        If a part is not what it should be.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> from xstar.acquisition import LogEI
+    >>> from xstar.gp import MAP, Matern52
+    >>> method = xstar.Method(Matern52(), MAP(), LogEI())
+    >>> xstar.Optimizer([(0.0, 1.0)], method=method).method_name
+    'logei'
     """
 
     kernel: Kernel | tuple[Kernel, ...] = (SquaredExponential(), Matern52())
     inference: Inference = field(default_factory=SliceSampling)
     acquisition: Acquisition | None = field(default_factory=PES)
+    model: ModelSettings = field(default_factory=ModelSettings)
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, list | tuple):
@@ -38,6 +112,7 @@ class Method:
         instance(self.inference, "inference", Inference, "SliceSampling(num_samples=10)")
         if self.acquisition is not None:
             instance(self.acquisition, "acquisition", Acquisition, "PES()")
+        instance(self.model, "model", ModelSettings, "ModelSettings(max_data=300)")
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

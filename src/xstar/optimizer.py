@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -596,8 +596,10 @@ class Optimizer:
         known = self._find(trial)
         params = self.space.accept(trial) if known is None else known.params
         with self._limits():
-            model = self._model(lambda other: known is None or other.number != known.number)
-            return answers.explanation(model, params, known)
+            evidence = self._gather(lambda other: known is None or other.number != known.number)
+            if evidence.count == 0:
+                raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
+            return answers.explanation(self._models.model(self._settings, evidence), params, known)
 
     # Files
 
@@ -659,22 +661,20 @@ class Optimizer:
 
     # Inside
 
-    def _limits(self) -> AbstractContextManager[None]:
-        return limited_threads(self.threads)
+    @contextmanager
+    def _limits(self) -> Iterator[None]:
+        # Densities and weights far out are exp(-x) of a large x: that they underflow to zero is meant.
+        with limited_threads(self.threads), np.errstate(under="ignore"):
+            yield
 
     def _gather(self, counts: Callable[[Trial], bool] = lambda _: True) -> Evidence:
         return gather(self._settings, [trial for trial in self._trials.values() if counts(trial)])
 
-    def _model(self, counts: Callable[[Trial], bool] = lambda _: True) -> Model:
-        """The model of everything told so far, or of the trials that count; pending ones have no part in it."""
-        evidence = self._gather(counts)
+    def _model(self) -> Model:
+        """The model of everything told so far; pending trials have no part in it."""
+        evidence = self._gather()
         if evidence.count == 0:
-            alone = any(trial.state == "done" for trial in self._trials.values())
-            raise TrialError(
-                "nothing has been told yet but this trial, so there is nothing to explain it by."
-                if alone
-                else "nothing has been told yet; tell the value of at least one trial first."
-            )
+            raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
         return self._models.model(self._settings, evidence)
 
     def _rows(self, points: Sequence[Point | Trial]) -> HostArray:

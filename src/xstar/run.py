@@ -2,46 +2,119 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, SupportsFloat, TypeAlias
 
 import numpy as np
 
+from xstar.engine.stopping import Tolerance
+from xstar.engine.suggest import NUMERICAL
 from xstar.errors import DataError, SettingsError, SpaceExhausted, TrialError
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
-from xstar.engine.suggest import NUMERICAL
+from xstar.space import SpaceLike
 from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
 StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
-Callback = Callable[[Optimizer, Trial], Any]
+MESSAGES: Mapping[StopReason, str] = {
+    "budget": "the budget of evaluations is spent",
+    "tolerance": "with 95 % probability, no more than the tolerance is left to gain",
+    "time": "the time is over",
+    "exhausted": "every point of the space has been evaluated",
+    "interrupted": "the run was interrupted",
+    "callback": "the callback asked to stop",
+    "failures": "too many evaluations failed in a row",
+}
+"""The reasons to stop, in words."""
+
+Measured: TypeAlias = SupportsFloat | tuple[SupportsFloat, float] | None
+"""What an evaluation gives: a value, a pair (value, sd), or None for a failure."""
+Measurable: TypeAlias = Callable[[Any], Measured]
+"""The function of a run: it takes a dictionary of parameters, or an array if the space is a list of bounds."""
+Callback: TypeAlias = Callable[[Optimizer, Trial], Any]
 """Called with the optimizer and the trial just told; the run stops when it returns True."""
+Caught: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
+"""The exceptions of a function that count as failures of the point."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found."""
+    """What a run found.
+
+    Attributes
+    ----------
+    params : dict or None
+        The recommended parameters: the best posterior mean, not the luckiest draw. None if nothing was measured.
+    x : ndarray or None
+        The same as an array, in the order of the parameters.
+    value, fun : float or None
+        The posterior mean there, by our name and by SciPy's.
+    sd : float or None
+        Its standard deviation: of the function, not of another noisy evaluation.
+    best_observed : Trial or None
+        The trial with the best value told: with noise, the luckiest draw.
+    trials : tuple of Trial
+        All of them, in the order of their numbers.
+    nfev : int
+        How many of them were evaluated, failed ones included.
+    where : OptimumPosterior or None
+        What is known about where the optimum is.
+    stop_reason : str
+        "budget", "tolerance", "time", "exhausted", "interrupted", "callback" or "failures".
+    message : str
+        The same in words.
+    success : bool
+        Whether a point is recommended and the run was ended by neither failures nor an interruption.
+    optimizer : Optimizer
+        To go on with: ask, tell, explain, save.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> result = xstar.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], budget=8, method="logei")
+    >>> result.success, result.nfev, result.message
+    (True, 8, 'the budget of evaluations is spent')
+    >>> result.fun == result.value
+    True
+    """
 
     params: Mapping[str, Any] | None
-    """The recommended parameters: the best posterior mean, not the luckiest draw. None if nothing succeeded."""
     value: float | None
-    """The posterior mean there."""
     sd: float | None
-    """And its standard deviation."""
     best_observed: Trial | None
     trials: tuple[Trial, ...]
     where: OptimumPosterior | None
-    """What is known about the place of the optimum."""
     stop_reason: StopReason
     optimizer: Optimizer = field(repr=False)
-    """To go on with: ask, tell, explain, save."""
+
+    @property
+    def fun(self) -> float | None:
+        """The posterior mean at the recommended parameters, by SciPy's name."""
+        return self.value
+
+    @property
+    def nfev(self) -> int:
+        """How many trials were evaluated, failed ones included."""
+        return sum(trial.state in ("done", "failed") for trial in self.trials)
+
+    @property
+    def message(self) -> str:
+        """Why the run stopped, in words."""
+        return MESSAGES[self.stop_reason]
+
+    @property
+    def success(self) -> bool:
+        """Whether a point is recommended and the run was ended by neither failures nor an interruption."""
+        return self.params is not None and self.stop_reason not in ("failures", "interrupted")
 
     @property
     def x(self) -> HostArray | None:
@@ -49,16 +122,26 @@ class Result:
         return None if self.params is None else vector(self.params)
 
     def report(self, path: str | Path) -> Path:
-        """Write a page (HTML, one file) with the result, its trials and pictures; returns its path."""
+        """Write a page (HTML, one file) with the result, its trials and pictures.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+
+        Returns
+        -------
+        Path
+            The same.
+        """
         from xstar.views.report import write_report
 
         return write_report(self.optimizer, path, self.stop_reason)
 
     def __str__(self) -> str:
         failed = sum(trial.state == "failed" for trial in self.trials)
-        count = failed + sum(trial.state == "done" for trial in self.trials)
         also = f", {failed} of them failed" if failed else ""
-        lines = [f"{count} evaluations{also}, stopped by {self.stop_reason}"]
+        lines = [f"{self.nfev} evaluations{also}, stopped by {self.stop_reason}"]
         if self.params is not None:
             lines += [
                 f"recommended: {dict(self.params)!r}",
@@ -71,42 +154,194 @@ class Result:
         return "\n".join(lines)
 
 
-class RunOptions(TypedDict, total=False):
-    """The options of `optimize`, for `maximize` and `minimize`."""
-
-    method: str | Method
-    seed: int | None
-    noise: float | None
-    num_initial: int | None
-    threads: int | None
-    compute: str
-    tolerance: float | None
-    max_seconds: float | None
-    max_failures: int
-    catch: type[BaseException] | tuple[type[BaseException], ...]
-    callback: Callback | None
-    progress: bool
-    save: str | Path | None
-    optimizer: Optimizer | None
-
-
 def maximize(
-    function: Callable[[Any], Any], space: Any = None, budget: int | None = None, **options: Unpack[RunOptions]
+    function: Measurable,
+    space: SpaceLike | None = None,
+    budget: int | None = None,
+    *,
+    method: str | Method = "pes",
+    seed: int | None = 0,
+    noise: float | None = None,
+    num_initial: int | None = None,
+    threads: int | None = 1,
+    compute: str = "numpy",
+    tolerance: float | None = None,
+    max_seconds: float | None = None,
+    max_failures: int = 20,
+    catch: Caught = (),
+    callback: Callback | None = None,
+    progress: bool = True,
+    save: str | Path | None = None,
+    optimizer: Optimizer | None = None,
 ) -> Result:
-    """Find the maximum of a function; see `optimize` for the options."""
-    return optimize(function, space, budget, direction="maximize", **options)
+    """Maximize an expensive, noisy function in few evaluations.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number or a pair
+        (value, sd). NaN, infinite values and None are failures.
+    space : Space, dict of parameters, or list of (low, high) pairs
+        What may be varied; left out if an optimizer is given.
+    budget : int, optional
+        Number of new evaluations, failed ones included. It may be left out if there is another reason to stop.
+    method : str or Method
+        How points are chosen: "pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random", or a
+        `Method` of your own.
+    seed : int, optional
+        A whole number; None draws one.
+    noise : float, optional
+        The standard deviation of every value that is returned without one; 0 for a function without noise. By default
+        it is learned.
+    num_initial : int, optional
+        How many evaluations fill the space before the model is asked; by default the number of parameters that vary
+        plus one, from 3 to 10.
+    threads : int, optional
+        Of linear algebra; None leaves the machine's setting.
+    compute : str
+        Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
+    tolerance : float, optional
+        Stop when, with probability 95 %, no more than so much is left to gain.
+    max_seconds : float, optional
+        Stop after so much time; an evaluation that has begun is finished.
+    max_failures : int
+        Stop after so many failures in a row.
+    catch : exception class or tuple of them
+        Exceptions of the function that count as failures of the point. Others end the run and are raised again; their
+        trial is withdrawn.
+    callback : callable, optional
+        Called with the optimizer and each trial told; the run stops when it returns True.
+    progress : bool
+        Whether to show a progress bar on a terminal.
+    save : str or Path, optional
+        A file that is written after every evaluation, for `Optimizer.load`.
+    optimizer : Optimizer, optional
+        One to go on with, instead of a space; its own settings hold.
+
+    Returns
+    -------
+    Result
+        The recommendation, where the optimum may be, and all trials. Ctrl-C returns what has been found so far.
+
+    Raises
+    ------
+    SettingsError
+        If an option makes no sense, or there is no reason to stop.
+    SpaceError
+        If the space makes no sense.
+    DataError
+        If the function returns something else than described.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> result = xstar.maximize(lambda x: -((x[0] - 0.3) ** 2), [(0.0, 1.0)], budget=8, method="logei")
+    >>> round(float(result.x[0]), 2)
+    0.3
+    """
+    return optimize(
+        function, space, budget, direction="maximize", method=method, seed=seed, noise=noise, num_initial=num_initial,
+        threads=threads, compute=compute, tolerance=tolerance, max_seconds=max_seconds, max_failures=max_failures,
+        catch=catch, callback=callback, progress=progress, save=save, optimizer=optimizer,
+    )  # fmt: skip
 
 
 def minimize(
-    function: Callable[[Any], Any], space: Any = None, budget: int | None = None, **options: Unpack[RunOptions]
+    function: Measurable,
+    space: SpaceLike | None = None,
+    budget: int | None = None,
+    *,
+    method: str | Method = "pes",
+    seed: int | None = 0,
+    noise: float | None = None,
+    num_initial: int | None = None,
+    threads: int | None = 1,
+    compute: str = "numpy",
+    tolerance: float | None = None,
+    max_seconds: float | None = None,
+    max_failures: int = 20,
+    catch: Caught = (),
+    callback: Callback | None = None,
+    progress: bool = True,
+    save: str | Path | None = None,
+    optimizer: Optimizer | None = None,
 ) -> Result:
-    """Find the minimum of a function; see `optimize` for the options."""
-    return optimize(function, space, budget, direction="minimize", **options)
+    """Minimize an expensive, noisy function in few evaluations.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number or a pair
+        (value, sd). NaN, infinite values and None are failures.
+    space : Space, dict of parameters, or list of (low, high) pairs
+        What may be varied; left out if an optimizer is given.
+    budget : int, optional
+        Number of new evaluations, failed ones included. It may be left out if there is another reason to stop.
+    method : str or Method
+        How points are chosen: "pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random", or a
+        `Method` of your own.
+    seed : int, optional
+        A whole number; None draws one.
+    noise : float, optional
+        The standard deviation of every value that is returned without one; 0 for a function without noise. By default
+        it is learned.
+    num_initial : int, optional
+        How many evaluations fill the space before the model is asked; by default the number of parameters that vary
+        plus one, from 3 to 10.
+    threads : int, optional
+        Of linear algebra; None leaves the machine's setting.
+    compute : str
+        Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
+    tolerance : float, optional
+        Stop when, with probability 95 %, no more than so much is left to gain.
+    max_seconds : float, optional
+        Stop after so much time; an evaluation that has begun is finished.
+    max_failures : int
+        Stop after so many failures in a row.
+    catch : exception class or tuple of them
+        Exceptions of the function that count as failures of the point. Others end the run and are raised again; their
+        trial is withdrawn.
+    callback : callable, optional
+        Called with the optimizer and each trial told; the run stops when it returns True.
+    progress : bool
+        Whether to show a progress bar on a terminal.
+    save : str or Path, optional
+        A file that is written after every evaluation, for `Optimizer.load`.
+    optimizer : Optimizer, optional
+        One to go on with, instead of a space; its own settings hold.
+
+    Returns
+    -------
+    Result
+        The recommendation, where the optimum may be, and all trials. Ctrl-C returns what has been found so far.
+
+    Raises
+    ------
+    SettingsError
+        If an option makes no sense, or there is no reason to stop.
+    SpaceError
+        If the space makes no sense.
+    DataError
+        If the function returns something else than described.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> space = {"k": xstar.Integer(1, 6), "c": xstar.Categorical(["u", "v"])}
+    >>> result = xstar.minimize(lambda p: abs(p["k"] - 4) + (p["c"] == "v"), space, budget=12, noise=0.0)
+    >>> result.params
+    {'k': 4, 'c': 'u'}
+    """
+    return optimize(
+        function, space, budget, direction="minimize", method=method, seed=seed, noise=noise, num_initial=num_initial,
+        threads=threads, compute=compute, tolerance=tolerance, max_seconds=max_seconds, max_failures=max_failures,
+        catch=catch, callback=callback, progress=progress, save=save, optimizer=optimizer,
+    )  # fmt: skip
 
 
 def optimize(
-    function: Callable[[Any], Any],
-    space: Any = None,
+    function: Measurable,
+    space: SpaceLike | None = None,
     budget: int | None = None,
     *,
     direction: str | None = None,
@@ -119,24 +354,78 @@ def optimize(
     tolerance: float | None = None,
     max_seconds: float | None = None,
     max_failures: int = 20,
-    catch: type[BaseException] | tuple[type[BaseException], ...] = (),
+    catch: Caught = (),
     callback: Callback | None = None,
     progress: bool = True,
     save: str | Path | None = None,
     optimizer: Optimizer | None = None,
 ) -> Result:
-    """Evaluate `function` where its results tell most about the optimum, until there is a reason to stop.
+    """Evaluate a function where its results tell most about the optimum, until there is a reason to stop.
 
-    The function takes a dictionary of parameters, or an array if the space is a list of bounds, and returns a number or
-    a pair (value, sd). NaN, infinite values and None count as failures, and so do exceptions named in `catch`; others
-    withdraw the trial, end the run and are raised again.
+    Parameters
+    ----------
+    function : callable
+        Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number or a pair
+        (value, sd). NaN, infinite values and None are failures.
+    space : Space, dict of parameters, or list of (low, high) pairs
+        What may be varied; left out if an optimizer is given.
+    budget : int, optional
+        Number of new evaluations, failed ones included. It may be left out if there is another reason to stop.
+    direction : {"maximize", "minimize"}, optional
+        Whether larger or smaller values are better; by default "maximize", or that of the optimizer given.
+    method : str or Method
+        How points are chosen: "pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random", or a
+        `Method` of your own.
+    seed : int, optional
+        A whole number; None draws one.
+    noise : float, optional
+        The standard deviation of every value that is returned without one; 0 for a function without noise. By default
+        it is learned.
+    num_initial : int, optional
+        How many evaluations fill the space before the model is asked; by default the number of parameters that vary
+        plus one, from 3 to 10.
+    threads : int, optional
+        Of linear algebra; None leaves the machine's setting.
+    compute : str
+        Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
+    tolerance : float, optional
+        Stop when, with probability 95 %, no more than so much is left to gain.
+    max_seconds : float, optional
+        Stop after so much time; an evaluation that has begun is finished.
+    max_failures : int
+        Stop after so many failures in a row.
+    catch : exception class or tuple of them
+        Exceptions of the function that count as failures of the point. Others end the run and are raised again; their
+        trial is withdrawn.
+    callback : callable, optional
+        Called with the optimizer and each trial told; the run stops when it returns True.
+    progress : bool
+        Whether to show a progress bar on a terminal.
+    save : str or Path, optional
+        A file that is written after every evaluation, for `Optimizer.load`.
+    optimizer : Optimizer, optional
+        One to go on with, instead of a space; its own settings hold.
 
-    Reasons to stop: `budget` new evaluations, failed ones included; `tolerance`: with probability 95 % no more than so
-    much is left to gain; `max_seconds`; `max_failures` in a row; a `callback(optimizer, trial)` that returns True; a
-    space with no point left; Ctrl-C, which returns what has been found so far.
+    Returns
+    -------
+    Result
+        The recommendation, where the optimum may be, and all trials. Ctrl-C returns what has been found so far.
 
-    `save` names a file that is written after every evaluation. `optimizer` continues an earlier one (its space,
-    direction and method hold then), for example `Optimizer.load("study.json")`.
+    Raises
+    ------
+    SettingsError
+        If an option makes no sense, or there is no reason to stop.
+    SpaceError
+        If the space makes no sense.
+    DataError
+        If the function returns something else than described.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> result = xstar.optimize(lambda x: x[0], [(0.0, 1.0)], 6, direction="minimize", method="logei", tolerance=0.5)
+    >>> result.stop_reason in ("budget", "tolerance")
+    True
     """
     _check_options(function, budget, tolerance, max_seconds, max_failures, catch, callback)
     if optimizer is None:
@@ -154,7 +443,8 @@ def optimize(
         raise SettingsError(
             "method, seed, noise, num_initial, threads and compute are the optimizer's own; leave them out."
         )
-    loop = _Loop(optimizer, function, budget, tolerance, max_seconds, max_failures, catch, callback, save)
+    rule = None if tolerance is None else Tolerance(tolerance)
+    loop = _Loop(optimizer, function, budget, rule, max_seconds, max_failures, catch, callback, save)
     with _Bar(progress, budget) as bar:
         reason = loop.run(bar)
     return _result(optimizer, reason)
@@ -194,12 +484,12 @@ class _Loop:
     """Ask, evaluate, tell, until there is a reason to stop."""
 
     optimizer: Optimizer
-    function: Callable[[Any], Any]
+    function: Measurable
     budget: int | None
-    tolerance: float | None
+    tolerance: Tolerance | None
     max_seconds: float | None
     max_failures: int
-    catch: type[BaseException] | tuple[type[BaseException], ...]
+    catch: Caught
     callback: Callback | None
     save: str | Path | None
     _evaluated: int = 0
@@ -207,7 +497,7 @@ class _Loop:
     _began: float = 0.0
 
     def run(self, bar: _Bar) -> StopReason:
-        """Why the run ended."""
+        """Run, and return why it ended."""
         self._began = time.monotonic()
         self._save()  # if the file cannot be written, before any evaluation is spent
         reason: StopReason | None = None
@@ -239,17 +529,20 @@ class _Loop:
     def _reason_after(self, trial: Trial, bar: _Bar) -> StopReason | None:
         self._evaluated += 1
         self._failed_in_a_row = self._failed_in_a_row + 1 if trial.state == "failed" else 0
-        left = self._left_to_gain(bar)
-        bar.show(self.optimizer, trial, left)
+        # Draws are made once, for the bar and for the tolerance.
+        where = functools.cache(self.optimizer.where)
+        done = sum(other.state == "done" for other in self.optimizer.trials)
+        modelled = done >= self.optimizer.num_initial
+        if bar.shown:
+            rule = self.tolerance or Tolerance(math.inf)
+            bar.show(self.optimizer, trial, rule.left(where(rule.few_samples)) if modelled else None)
         stop = self.callback is not None and self.callback(self.optimizer, trial)
         if isinstance(stop, bool | np.bool_) and stop:
             return "callback"
         if self._failed_in_a_row >= self.max_failures:
             return "failures"
-        if self.tolerance is not None and left is not None and left <= self.tolerance:
-            # The few draws of every step may be lucky once: those of the result decide.
-            confirmed = self.optimizer.where().regret_quantile(PROBABILITY) <= self.tolerance
-            return "tolerance" if confirmed else None
+        if self.tolerance is not None and modelled and self.tolerance.is_met(where):
+            return "tolerance"
         return None
 
     def _evaluate(self, trial: Trial) -> Trial:
@@ -283,19 +576,6 @@ class _Loop:
     def _save(self) -> None:
         if self.save is not None:
             self.optimizer.save(self.save)
-
-    def _left_to_gain(self, bar: _Bar) -> float | None:
-        """The 95 % quantile of the regret, if anyone wants to know it."""
-        done = sum(trial.state == "done" for trial in self.optimizer.trials)
-        if done < self.optimizer.num_initial or (self.tolerance is None and not bar.shown):
-            return None
-        return self.optimizer.where(SAMPLES).regret_quantile(PROBABILITY)
-
-
-PROBABILITY = 0.95
-"""That no more than the tolerance is left to gain."""
-SAMPLES = 100
-"""Draws of the optimum for the quantile of the regret after each evaluation."""
 
 
 def _result(optimizer: Optimizer, reason: StopReason) -> Result:
@@ -332,7 +612,7 @@ class _Bar:
             self._bar.close()
 
     def show(self, optimizer: Optimizer, trial: Trial, left: float | None) -> None:
-        """One more evaluation."""
+        """Show one more evaluation."""
         if self._bar is None:
             return
         parts = []

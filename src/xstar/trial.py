@@ -25,19 +25,42 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation: asked for, told, failed or withdrawn."""
+    """One evaluation: asked for, told, failed or withdrawn.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 0.
+    params : dict
+        The parameters, in the user's units.
+    state : {"pending", "done", "failed", "withdrawn"}
+        What has become of it.
+    value : float or None
+        What was told.
+    sd : float or None
+        The standard deviation of the value's noise, if it was told.
+    reason : str or None
+        Why it failed or was withdrawn.
+    diagnostics : dict
+        How the suggestion came about: `method` is what chose it, `fallback` why that was not the method asked for;
+        how the hyperparameters were inferred (`kernel`, `inference_converged`, `effective_sample_size`, ...); and what
+        the method itself has to say.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> trial = xstar.Optimizer([(0.0, 1.0)]).ask()
+    >>> trial.state, trial.diagnostics["method"]
+    ('pending', 'space-filling')
+    """
 
     number: int
     params: Mapping[str, Any]
     state: State = "pending"
     value: float | None = None
     sd: float | None = None
-    """The standard deviation of the value's noise, if it was told."""
     reason: str | None = None
-    """Why it failed or was withdrawn."""
     diagnostics: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """How the suggestion came about: `method` is what chose it, `fallback` why it was not the one asked for; how the
-    hyperparameters were inferred (`kernel`, `inference_converged`, ...); and what the method itself has to say."""
 
     @property
     def x(self) -> HostArray:
@@ -47,15 +70,24 @@ class Trial:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The point with the best posterior mean."""
+    """The point with the best posterior mean.
+
+    Attributes
+    ----------
+    params : dict
+        The parameters, in the user's units.
+    mean : float
+        The posterior mean there, in the units of the values.
+    sd : float
+        And its standard deviation: of the function, not of another noisy evaluation.
+    feasibility : float
+        The probability that an evaluation there is feasible; 1 if none has failed.
+    """
 
     params: Mapping[str, Any]
     mean: float
-    """The posterior mean there, in the units of the values."""
     sd: float
-    """And its standard deviation: of the function, not of another noisy evaluation."""
     feasibility: float = 1.0
-    """The probability that an evaluation there is feasible; 1 if none has failed."""
 
     @property
     def x(self) -> HostArray:
@@ -65,25 +97,39 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a point is worth evaluating, given the data without its own result."""
+    """Why a point is worth evaluating, given the data without its own result; printed, it is said in words.
+
+    Attributes
+    ----------
+    params : dict
+        The point.
+    bits : float
+        The information about the place of the optimum that its result is expected to give.
+    mean : float
+        The predicted value, in the user's units.
+    sd : float
+        The standard deviation of the function there, likewise.
+    nearest : float
+        Distance to the nearest told point, failures included, in the unit cube.
+    exploration : float
+        How unknown the place is: the share of the prior variance that the data have left, from 0 to 1.
+    feasibility : float
+        The probability that the evaluation is feasible; 1 if none has failed.
+    method : str or None
+        The method that made the suggestion, or a simpler one that it fell back to; None if it was not asked for.
+    fallback : str or None
+        Why it fell back.
+    """
 
     params: Mapping[str, Any]
     bits: float
-    """The information about the place of the optimum that its result is expected to give."""
     mean: float
-    """The predicted value, in the user's units."""
     sd: float
-    """The standard deviation of the function there, likewise."""
     nearest: float
-    """Distance to the nearest told point, failures included, in the unit cube."""
     exploration: float
-    """How unknown the place is: the share of the prior variance that the data have left, from 0 to 1."""
     feasibility: float
-    """The probability that the evaluation is feasible; 1 if none has failed."""
     method: str | None
-    """The method that made the suggestion, or a simpler one that it fell back to; None if it was not asked for."""
     fallback: str | None
-    """Why it fell back."""
 
     def __str__(self) -> str:
         lines = [
@@ -101,24 +147,54 @@ class Explanation:
 
 @dataclass(frozen=True)
 class OptimumPosterior:
-    """Where the optimum may be: draws of its place, and of what the recommendation leaves to gain."""
+    """Where the optimum may be: draws of its place, and of what the recommendation leaves to gain.
+
+    Attributes
+    ----------
+    params : dict of list
+        Sampled optima: for each parameter, its value in every sample.
+    regret : ndarray
+        How much better the optimum of each sampled function is than its value at the recommendation, in the user's
+        units; infinite while all values are the same, because nothing is known of their scale then.
+    recommendation : Recommendation
+        What the regret is measured from.
+    unordered : frozenset of str
+        The categorical parameters.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> opt = xstar.Optimizer([(0.0, 1.0)], noise=0.0)
+    >>> for x in (0.0, 0.2, 0.4, 0.7, 1.0):
+    ...     _ = opt.tell([x], -((x - 0.3) ** 2))
+    >>> low, high = opt.where(50).interval("x0", 0.9)
+    >>> 0.2 < low <= high < 0.4
+    True
+    """
 
     params: Mapping[str, list[Any]]
-    """Sampled optima: for each parameter, its value in every sample."""
     regret: HostArray
-    """How much better the optimum of each sampled function is than its value at the recommendation, in the user's
-    units; infinite while all values are the same, because nothing is known of their scale then."""
     recommendation: Recommendation
     unordered: frozenset[str] = frozenset()
-    """The categorical parameters."""
 
     def __len__(self) -> int:
         return len(self.regret)
 
     def interval(self, name: str, probability: float = 0.9) -> tuple[Any, Any] | dict[Any, float]:
-        """The central credible interval of a parameter; for a categorical one, the probability of each choice seen.
+        """Return the central credible interval of a parameter.
 
-        Choices that cannot be keys of a dictionary are named by their `repr`.
+        Parameters
+        ----------
+        name : str
+            Of the parameter.
+        probability : float
+            That the optimum is inside.
+
+        Returns
+        -------
+        tuple or dict
+            The ends; for a categorical parameter, the probability of each choice seen. Choices that cannot be keys of
+            a dictionary are named by their `repr`.
         """
         values = self.params[name]
         if name in self.unordered:
@@ -131,11 +207,22 @@ class OptimumPosterior:
         return (int(low), int(high)) if whole else (float(low), float(high))
 
     def intervals(self, probability: float = 0.9) -> dict[str, Any]:
-        """The credible interval of every parameter."""
+        """Return the credible interval of every parameter, as `interval` has it."""
         return {name: self.interval(name, probability) for name in self.params}
 
     def regret_quantile(self, probability: float = 0.95) -> float:
-        """With this probability, no more than so much is left to gain."""
+        """Return how much is left to gain at most, with a probability.
+
+        Parameters
+        ----------
+        probability : float
+            Of the bound.
+
+        Returns
+        -------
+        float
+            In the user's units.
+        """
         return float(np.quantile(self.regret, probability, method="higher"))
 
     def __str__(self) -> str:

@@ -61,7 +61,7 @@ def test_gradients_against_differences(rng, acquisition, kernel, d):
     X = 0.05 + 0.9 * rng.random((12, d))
     if isinstance(acquisition, PES):
         # Next to x_star the spread of f(x_star) - f(x) is a difference of nearly equal numbers; a quotient shows it.
-        gaps = np.abs(X[:, None, :] - score.maximizers.x.reshape(-1, d)).max(axis=-1).min(axis=1)
+        gaps = np.abs(X[:, None, :] - score.score.maximizers.x.reshape(-1, d)).max(axis=-1).min(axis=1)
         X = X[gaps > 0.03]
     _, gradient = score.value_and_gradient(X)
     expected = np.stack([differences.gradient(lambda z: score(z[None])[0], x, 1e-4) for x in X])

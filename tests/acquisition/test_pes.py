@@ -6,14 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.rejection import information_gain, joint_draws
-from xstar.acquisition import EI, PES
+from xstar.acquisition import EI, PES, Prepared
 from xstar.acquisition.pes import PESScore
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths
 from xstar.search import Domain, Lattice
 
 SE = SquaredExponential()
 OLD = {"boundary": "paper", "incumbent": "paper", "paths": "weights"}
-VARIANTS = pytest.mark.parametrize("variant", [{}, {"num_rivals": 0}, OLD], ids=["default", "no rivals", "2014"])
+VARIANTS = pytest.mark.parametrize(
+    "variant", [{}, {"num_competitors": 0}, OLD], ids=["default", "no competitors", "2014"]
+)
 
 
 def posterior(n=8, d=2, noise=0.05, lengthscale=0.35, seed=4, kernel=SE, H=None):
@@ -43,7 +45,7 @@ def test_never_negative_and_always_finite(variant, seed, n, d, log_lengthscale, 
         X[2] = np.round(X[2])
     post = Posterior(Matern52() if seed % 2 else SquaredExponential(), h, X, scale * rng.standard_normal(n))
     score = PES(4, 64, **variant).prepare(post, rng)
-    points = np.concatenate([rng.random((20, d)), X, score.maximizers.x.reshape(-1, d)])
+    points = np.concatenate([rng.random((20, d)), X, score.score.maximizers.x.reshape(-1, d)])
     value, gradient = score.value_and_gradient(points)
     assert np.all(value >= 0.0)
     assert np.isfinite(value).all()
@@ -61,7 +63,7 @@ def test_at_the_edges(variant, n, d, lengthscale, noise):
     rng = np.random.default_rng(0)
     post = posterior(n, d, noise, lengthscale)
     score = PES(3, 64, **variant).prepare(post, rng)
-    places = np.concatenate([rng.random((5, d)), score.maximizers.x[0, 0], post.data.X])
+    places = np.concatenate([rng.random((5, d)), score.score.maximizers.x[0, 0], post.data.X])
     value, gradient = score.value_and_gradient(places)
     assert np.all(value >= 0.0)
     assert np.isfinite(value).all()
@@ -120,26 +122,44 @@ def test_interior_maxima_are_the_same_for_both_boundaries():
 
 def test_samples_are_shared_out_among_hyperparameters():
     score = PES(12, 64).prepare(posterior(H=4), np.random.default_rng(0))
-    assert score.maximizers.x.shape == (1, 4, 3, 2)
+    assert score.score.maximizers.x.shape == (1, 4, 3, 2)
     assert score.diagnostics["samples"] == 12
     for wanted, each in ((2, 1), (13, 4)):
-        assert PES(wanted, 64).prepare(posterior(H=4), np.random.default_rng(0)).maximizers.x.shape == (1, 4, each, 2)
+        assert PES(wanted, 64).prepare(posterior(H=4), np.random.default_rng(0)).score.maximizers.x.shape == (
+            1,
+            4,
+            each,
+            2,
+        )
 
 
-def test_the_average_over_hyperparameters():
-    """Two hyperparameter samples that are one give what the one gives, up to the draws."""
-    Z = np.random.default_rng(1).random((15, 2))
-    one = PES(300, 200).prepare(posterior(), np.random.default_rng(0))(Z)
-    two = PES(300, 200).prepare(posterior(H=2), np.random.default_rng(5))(Z)
-    np.testing.assert_allclose(one, two, rtol=0.2, atol=0.01)
+def test_the_average_over_different_hyperparameters():
+    """PES under H different hyperparameter samples is the mean of PES under each alone, up to the draws."""
+    lengthscales, amplitudes, noises = [[0.2, 0.5], [0.6, 0.25], [0.35, 0.35]], [0.7, 1.5, 1.0], [0.02, 0.3, 0.1]
+    base, Z = posterior(), np.random.default_rng(1).random((15, 2))
+
+    def information(rows, count, seed):
+        hyper = Hyperparameters(*(np.array(part)[rows] for part in (lengthscales, amplitudes, noises)))
+        post = Posterior(SE, hyper, base.data.X, base.data.y)
+        # Without competing points, which the samples would have in common.
+        return PES(count, 200, incumbent="paper").prepare(post, np.random.default_rng(seed))(Z)
+
+    together = information([0, 1, 2], 900, 0)
+    each = np.stack([information([k], 300, k + 1) for k in range(3)])
+    np.testing.assert_allclose(together, each.mean(axis=0), rtol=0.2, atol=0.01)
+    # None of the three alone, nor the mean of any two, would pass.
+    for left_out in range(3):
+        others = np.delete(each, left_out, axis=0)
+        for wrong in (*others, others.mean(axis=0)):
+            assert not np.allclose(wrong, each.mean(axis=0), rtol=0.2, atol=0.01)
 
 
 def test_samples_that_are_not_finite_are_dropped_and_counted():
     score = PES(6, 64).prepare(posterior(), np.random.default_rng(0))
     Z = np.random.default_rng(1).random((5, 2))
-    broken = score.conditioned.shift.copy()
+    broken = score.score.conditioned.shift.copy()
     broken[0, 0, 2] = np.nan
-    mended = PESScore(replace(score.conditioned, shift=broken), score.maximizers)
+    mended = Prepared(PESScore.of(replace(score.score.conditioned, shift=broken), score.score.maximizers))
     assert mended.diagnostics["dropped"] == 1
     assert np.isfinite(mended.value_and_gradient(Z)[1]).all()
     assert np.all(mended(Z) > 0.0)
@@ -149,9 +169,9 @@ def test_pending_values_are_those_of_each_path():
     post = posterior(noise=1e-4)
     pending = np.array([[0.9, 0.9]])
     score = PES(6).prepare(post, np.random.default_rng(0), pending=pending)
-    own = score.maximizers.paths(pending)[0, 0, :, 0]
-    p = score.conditioned.variances(pending[None, None])
-    unshifted = p.mean - np.sum(p.q * score.conditioned.shift[..., None, :], axis=-1)
+    own = score.score.maximizers.paths(pending)[0, 0, :, 0]
+    p = score.score.conditioned.variances(pending[None, None])
+    unshifted = p.mean - np.sum(p.q * score.score.conditioned.shift[..., None, :], axis=-1)
     np.testing.assert_allclose(unshifted[0, 0, :, 0], own, atol=1e-2)
     assert own.std() > 0.05
 
@@ -163,7 +183,7 @@ def test_the_best_observation_counts_with_its_own_noise():
     sd = np.array([0.05, 0.05, 5.0, 0.05, 0.05, 0.05])
     post = Posterior(SE, Hyperparameters([0.4, 0.4], 1.0, 0.05), X, y, sd)
     score = PES(20, incumbent="paper").prepare(post, rng)
-    assert score.conditioned.best_mean.mean() < 2.0
+    assert score.score.conditioned.best_mean.mean() < 2.0
 
 
 def test_without_noise_the_score_is_zero_at_data_and_smooth():
@@ -176,8 +196,8 @@ def test_without_noise_the_score_is_zero_at_data_and_smooth():
 
 def test_when_every_sample_is_dropped_the_diagnostics_say_so():
     score = PES(3, 64).prepare(posterior(), np.random.default_rng(0))
-    broken = replace(score.conditioned, shift=np.full_like(score.conditioned.shift, np.nan))
-    nothing = PESScore(broken, score.maximizers)
+    broken = replace(score.score.conditioned, shift=np.full_like(score.score.conditioned.shift, np.nan))
+    nothing = Prepared(PESScore.of(broken, score.score.maximizers))
     assert nothing.diagnostics["dropped"] == nothing.diagnostics["samples"] == 3
     np.testing.assert_array_equal(nothing(np.random.default_rng(1).random((4, 2))), 0.0)
 

@@ -203,8 +203,8 @@ def test_failures_are_learned_from(ok, define):
         ok("tell", "study.toml", f"x={x}", -x)
     answer = ok("recommend", "study.toml", "--json").json
     assert answer["params"]["x"] < 0.7, "values get better, but nothing succeeds there"
-    assert answer["success"] < 1.0
-    assert "chance of success" in ok("recommend", "study.toml").out
+    assert answer["feasibility"] < 1.0
+    assert "P(feasible)" in ok("recommend", "study.toml").out
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_recommend_and_where_are_those_of_the_optimizer(ok, line, stored):
     opt = reference(stored())
     best = opt.recommend()
     answer = ok("recommend", line, "--json").json
-    assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, "success": 1.0}
+    assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, "feasibility": 1.0}
     assert ok("recommend", line).out == f"  x = {best.params['x']}\nvalue there: {best.mean:.6g} ± {best.sd:.2g}\n"
     found = opt.where(20)
     answer = ok("where", line, "--samples", "20", "--json").json
@@ -314,10 +314,10 @@ def test_explain(ok, line, stored):
     answer = ok("explain", line, "1", "--json").json
     assert (answer["params"], answer["bits"], answer["mean"]) == ({"x": 0.3}, by_number.bits, by_number.mean)
     answer = ok("explain", line, "x=0.45", "--json").json
-    assert (answer["bits"], answer["nearest"], answer["rung"]) == (by_params.bits, by_params.nearest, None)
+    assert (answer["bits"], answer["nearest"], answer["method"]) == (by_params.bits, by_params.nearest, None)
     assert ok("explain", line, "x=0.45").out == f"  x = 0.45\n{by_params}\n"
     number = ok("ask", line, "--json").json["number"]
-    assert ok("explain", line, number, "--json").json["rung"] == "logei"
+    assert ok("explain", line, number, "--json").json["method"] == "logei"
 
 
 # The same as the library

@@ -14,9 +14,10 @@ from sqlalchemy.exc import OperationalError
 import xstar
 from tests.waiting import HANG
 from xstar.cli.parser import EXAMPLES
+from xstar.cli.studies import StorageSettings
 
 ARGUMENTS = {
-    "run": ["STUDY", "--trials", "--workers", "--timeout", "--retries", "--value", "--tolerance", "--max-failures",
+    "run": ["STUDY", "--budget", "--workers", "--timeout", "--retries", "--value", "--tolerance", "--max-failures",
             "--grace", "--heartbeat", "--logs", "--quiet", "PROGRAM", "XSTAR_PARAMS_FILE", "{lr}"],
     "ask": ["STUDY", "--count", "--study"],
     "tell": ["STUDY", "NUMBER VALUE", "NAME=VALUE", "--sd"],
@@ -77,16 +78,16 @@ def text(settings="", parameters=LINE, run=""):
 
 FILES = {
     "study.toml": text(),
-    "run.toml": text(run="trials = 3"),
+    "run.toml": text(run="budget = 3"),
     "broken.toml": "direction = \n",
     "unknown.toml": text('objective = "x"'),
     "directionless.toml": f"[parameters]\n{LINE}\n",
     "empty.toml": "",
     "parameterless.toml": 'direction = "minimize"\n',
-    "zero.toml": text(run="trials = 0"),
-    "two.toml": text(run='trials = 3\nworkers = "two"'),
-    "typo.toml": text(run="trails = 3"),
-    "command.toml": text(run='trials = 3\ncommand = "echo \'"'),
+    "zero.toml": text(run="budget = 0"),
+    "two.toml": text(run='budget = 3\nworkers = "two"'),
+    "typo.toml": text(run="bugdet = 3"),
+    "command.toml": text(run='budget = 3\ncommand = "echo \'"'),
     "postgres.toml": text('storage = "postgresql://u:p@127.0.0.1:1/x"'),
     "scheme.toml": text('storage = "pigeon://coop/x"'),
     "nowhere.toml": text('storage = "no/such/folder/x.db"'),
@@ -99,7 +100,7 @@ FILES = {
 BAD = [
     # studies
     ("status missing.toml", "there is no file 'missing.toml'"),
-    ("run missing.toml --trials 1 -- echo 1", "there is no file 'missing.toml'"),
+    ("run missing.toml --budget 1 -- echo 1", "there is no file 'missing.toml'"),
     ("status broken.toml", "'broken.toml' is not valid TOML"),
     ("ask broken.toml", "'broken.toml' is not valid TOML"),
     ("ask unknown.toml", "'unknown.toml': the study has no setting 'objective'"),
@@ -129,19 +130,19 @@ BAD = [
     ("fail study.toml y=1", "there is no parameter 'y'"),
     ("explain study.toml x=0.5", "there is no study"),
     # run
-    ("run study.toml -- echo 1", "how many trials? Write trials = 40 below [run], or use --trials 40"),
+    ("run study.toml -- echo 1", "how many evaluations? Write budget = 40 below [run], or use --budget 40"),
     ("run run.toml", "there is no command to run; write it after two dashes"),
-    ("run study.db --trials 1 -- echo 1", "xstar run needs a definition, the path of a TOML file"),
+    ("run study.db --budget 1 -- echo 1", "xstar run needs a definition, the path of a TOML file"),
     ("run run.toml -- no-such-program", "there is no program 'no-such-program'"),
     ("run run.toml -- echo {y}", "has a placeholder {y}, but the parameters are x"),
     ("run run.toml --value regex:( -- echo 1", "'(' is not a regular expression"),
     ("run run.toml --value regex:.* -- echo 1", "needs a group around the number"),
     ("run run.toml --value xml -- echo 1", "value must be last-line, json, json:KEY or regex:PATTERN"),
-    ("run run.toml --trials 0 -- echo 1", "trials must be at least 1; received 0"),
-    ("run run.toml --trials -3 -- echo 1", "trials must be at least 1; received -3"),
-    ("run zero.toml -- echo 1", "trials must be at least 1; received 0"),
+    ("run run.toml --budget 0 -- echo 1", "budget must be at least 1; received 0"),
+    ("run run.toml --budget -3 -- echo 1", "budget must be at least 1; received -3"),
+    ("run zero.toml -- echo 1", "budget must be at least 1; received 0"),
     ("run two.toml -- echo 1", "workers must be a whole number >= 1; received 'two'"),
-    ("run typo.toml -- echo 1", "[run] has no setting 'trails'; did you mean trials?"),
+    ("run typo.toml -- echo 1", "[run] has no setting 'bugdet'; did you mean budget?"),
     ("run command.toml", "cannot be read: No closing quotation"),
     ("run run.toml --workers 0 -- echo 1", "workers must be at least 1"),
     ("run run.toml --timeout -1 -- echo 1", "timeout must be a number > 0"),
@@ -195,7 +196,7 @@ def test_bad_input(cli, files, tree, line, message):
         ("where study.toml --samples 0", "it must be 1 or more"),
         ("tell study.toml", "required: WHAT"),
         ("tell study.toml 0 1 --sd much", "argument --sd: invalid float value: 'much'"),
-        ("run run.toml --trials 2.5 -- echo 1", "argument --trials: invalid int value"),
+        ("run run.toml --budget 2.5 -- echo 1", "argument --budget: invalid int value"),
         ("status study.toml --verbose", "unrecognized arguments: --verbose"),
         ("export study.toml", "required: FILE"),
     ],
@@ -211,11 +212,11 @@ def test_bad_usage(cli, files, tree, line, message):
 
 def test_two_dashes_without_a_program(ok, cli, define):
     ok("ask", define(), "--")
-    assert "there is no command to run" in cli("run", "study.toml", "--trials", "1", "--").err
+    assert "there is no command to run" in cli("run", "study.toml", "--budget", "1", "--").err
 
 
 def test_the_program_may_have_two_dashes_and_options_of_its_own(ok, define, folder):
-    ok("run", define(method="random"), "--trials", "1", "--", "sh", "-c", 'echo "$@"; echo 1', "--", "--json", "-n")
+    ok("run", define(method="random"), "--budget", "1", "--", "sh", "-c", 'echo "$@"; echo 1', "--", "--json", "-n")
     assert (folder / "study.trials" / "00000" / "stdout.txt").read_text() == "--json -n\n1\n"
 
 
@@ -223,7 +224,7 @@ def test_the_program_may_have_two_dashes_and_options_of_its_own(ok, define, fold
 
 
 def test_a_locked_database(cli, ok, define, monkeypatch):
-    monkeypatch.setattr("xstar.cli.studies.PATIENCE", 0.1)
+    monkeypatch.setattr("xstar.cli.studies.STORAGE", StorageSettings(lock_seconds=0.1))
     ok("ask", define())
     with closing(sqlite3.connect("study.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -252,7 +253,7 @@ def test_errors_of_our_own_are_not_hidden(cli, define, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr("xstar.cli.commands.ask", broken)
+    monkeypatch.setattr("xstar.cli.commands.ask.run", broken)
     with pytest.raises(ZeroDivisionError, match="ours"):
         cli("ask", define())
 
@@ -261,7 +262,7 @@ def test_an_interrupted_command(cli, define, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("xstar.cli.commands.ask", interrupted)
+    monkeypatch.setattr("xstar.cli.commands.ask.run", interrupted)
     answer = cli("ask", define())
     assert (answer.code, answer.out, answer.err) == (130, "", "")
 

@@ -311,26 +311,24 @@ def late(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
 
 
-def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended, monkeypatch, late):
-    monkeypatch.setattr(module, "GOODBYE", HANG)
-    outcome = shell(CHILD + "echo 0.5; wait", timeout=1500.0, retries=3)
+def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended, late):
+    outcome = shell(CHILD + "echo 0.5; wait", timeout=1500.0, retries=3, terminate_seconds=HANG)
     assert (outcome.value, outcome.reason) == (None, "timed out after 1500 s")
     assert outcome.seconds < 2000.0 + HANG, "it ended when it was told to"
     assert summary(tmp_path)["attempts"] == 1, "it would take as long again"
     assert ended()
 
 
-def test_a_program_that_does_not_want_to_end(shell, monkeypatch, ended, late):
-    monkeypatch.setattr(module, "GOODBYE", 0.3)
-    outcome = shell("trap '' TERM; " + CHILD + "while true; do sleep 0.05; done", timeout=1500.0)
+def test_a_program_that_does_not_want_to_end(shell, ended, late):
+    line = "trap '' TERM; " + CHILD + "while true; do sleep 0.05; done"
+    outcome = shell(line, timeout=1500.0, terminate_seconds=0.3)
     assert outcome.reason == "timed out after 1500 s"
     assert outcome.seconds > 2000.3
     assert ended()
 
 
-def test_a_program_may_clean_up(shell, tmp_path, monkeypatch, late):
-    monkeypatch.setattr(module, "GOODBYE", HANG)
-    shell("trap 'touch clean; exit 1' TERM; " + CHILD + "wait", timeout=1500.0)
+def test_a_program_may_clean_up(shell, tmp_path, late):
+    shell("trap 'touch clean; exit 1' TERM; " + CHILD + "wait", timeout=1500.0, terminate_seconds=HANG)
     assert (tmp_path / "clean").exists()
 
 

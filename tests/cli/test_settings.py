@@ -7,7 +7,7 @@ from xstar.cli.settings import RunSettings
 from xstar.errors import SettingsError
 
 TABLE = {
-    "command": ["python", "train.py", "{lr}"], "trials": 40, "workers": 2, "timeout": 60, "retries": 1,
+    "command": ["python", "train.py", "{lr}"], "budget": 40, "workers": 2, "timeout": 60, "retries": 1,
     "value": "json:loss", "tolerance": 0.01, "max_failures": 3, "grace": 2.5, "heartbeat": 5, "logs": "logs",
 }  # fmt: skip
 
@@ -18,7 +18,7 @@ def read(table, *options, program=()):
 
 def test_the_definition():
     settings = read(TABLE)
-    assert (settings.trials, settings.workers, settings.tolerance, settings.max_failures) == (40, 2, 0.01, 3)
+    assert (settings.budget, settings.workers, settings.tolerance, settings.max_failures) == (40, 2, 0.01, 3)
     assert (settings.grace, settings.heartbeat, settings.logs) == (2.5, 5, "logs")
     program = settings.program
     assert (program.value, program.timeout, program.retries) == ("json:loss", 60.0, 1)
@@ -32,7 +32,7 @@ def test_the_command_of_the_definition(command):
 
 
 def test_what_is_not_said():
-    settings = read({"trials": 9}, program=["echo", "1"])
+    settings = read({"budget": 9}, program=["echo", "1"])
     assert (settings.workers, settings.tolerance, settings.max_failures) == (1, None, 20)
     assert (settings.grace, settings.heartbeat, settings.logs) == (10.0, 30, None)
     program = settings.program
@@ -41,11 +41,11 @@ def test_what_is_not_said():
 
 def test_options_have_the_last_word():
     options = (
-        "--trials=5 --workers=3 --timeout=7 --retries=4 --value=last-line --tolerance=2 --max-failures=6 --grace=8 "
+        "--budget=5 --workers=3 --timeout=7 --retries=4 --value=last-line --tolerance=2 --max-failures=6 --grace=8 "
         "--heartbeat=9 --logs=elsewhere"
     )
     settings = read(TABLE, *options.split(), program=["echo", "{lr}"])
-    assert (settings.trials, settings.workers, settings.tolerance, settings.max_failures) == (5, 3, 2.0, 6)
+    assert (settings.budget, settings.workers, settings.tolerance, settings.max_failures) == (5, 3, 2.0, 6)
     assert (settings.grace, settings.heartbeat, settings.logs) == (8.0, 9, "elsewhere")
     program = settings.program
     assert (program.argv, program.value) == (("echo", "{lr}"), "last-line")
@@ -55,9 +55,9 @@ def test_options_have_the_last_word():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"trials": 0}, "trials must be at least 1; received 0"),
-        ({"trials": "40"}, "trials must be a whole number"),
-        ({"trials": True}, "trials must be a whole number"),
+        ({"budget": 0}, "budget must be at least 1; received 0"),
+        ({"budget": "40"}, "budget must be a whole number"),
+        ({"budget": True}, "budget must be a whole number"),
         ({"workers": "two"}, "workers must be a whole number >= 1; received 'two'"),
         ({"workers": 0}, "workers must be at least 1"),
         ({"timeout": 0}, "timeout must be a number > 0"),
@@ -83,5 +83,16 @@ def test_settings_that_make_no_sense(changes, message):
 
 
 def test_how_many_trials_must_be_said():
-    with pytest.raises(SettingsError, match=r"how many trials\? Write trials = 40 below \[run\], or use --trials 40"):
+    with pytest.raises(
+        SettingsError, match=r"how many evaluations\? Write budget = 40 below \[run\], or use --budget 40"
+    ):
         read({}, program=["echo"])
+
+
+def test_the_old_name_of_the_budget():
+    with pytest.warns(DeprecationWarning, match=r"\[run\]: 'trials' is called 'budget' now"):
+        assert read({"trials": 9}, program=["echo"]).budget == 9
+    with pytest.warns(DeprecationWarning, match="'trials' is called 'budget' now"):
+        assert read(TABLE, "--trials=5").budget == 5
+    with pytest.raises(SettingsError, match="'trials' and 'budget', which mean the same; leave 'trials' out"):
+        read({"trials": 9, "budget": 9}, program=["echo"])

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xstar.cli.sheet import rounded, step
-from xstar.files.definition import Definition
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
+from xstar.files.definition import Definition
 from xstar.optimizer import Optimizer
 from xstar.space import Integer, Real
 
@@ -611,7 +611,7 @@ def test_a_space_without_points_left(plate):
 
 
 def test_the_settings_of_the_definition_count(plate):
-    study = define(method="logei", seed=7, noise=0.5, initial=6, direction="minimize")
+    study = define(method="logei", seed=7, noise=0.5, num_initial=6, direction="minimize")
     optimizer = step(plate, study, 1).optimizer
     assert (optimizer.seed, optimizer.noise, optimizer.num_initial) == (7, 0.5, 6)
     assert (optimizer.direction, optimizer.method_name) == ("minimize", "logei")

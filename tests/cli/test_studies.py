@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.storages import RDBStorage
 
-from tests.test_definition import TABLES
+from tests.files.test_definition import TABLES
 from xstar import Optimizer
 from xstar.cli import studies
 from xstar.cli.studies import DEFINITION, open_study
@@ -219,7 +219,7 @@ def test_files_that_are_no_studies_stay_as_they_are(cli, folder, tree, kind, com
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FOREIGN if kind != "no tables"])
-@pytest.mark.parametrize("command", ["ask", "run --trials 1 -- echo 1"])
+@pytest.mark.parametrize("command", ["ask", "run --budget 1 -- echo 1"])
 def test_a_definition_takes_no_file_of_others(cli, define, folder, tree, kind, command):
     FOREIGN[kind](folder / "study.db")
     define()
@@ -298,7 +298,7 @@ def test_answers_do_not_show_passwords(ok, cli, define, make, monkeypatch, url):
 
 
 def test_what_may_hold_passwords_is_not_stored(ok, define, folder, stored):
-    run = 'trials = 1\ncommand = ["echo", "pass-w0rd"]'
+    run = 'budget = 1\ncommand = ["echo", "pass-w0rd"]'
     define(storage=f"sqlite:///{folder}/pass-w0rd.db", run=run)
     ok("ask", "study.toml")
     assert set(stored("pass-w0rd.db").user_attrs[DEFINITION]) == {"direction", "method", "parameters"}
@@ -371,7 +371,7 @@ def test_the_direction_may_not_change(ok, cli, define, tree):
 
 def test_a_study_is_opened_by_its_file_alone(ok, define, folder):
     for name in ("a.toml", "b.toml"):
-        define(name, parameters=MIXED, seed=5, initial=4, noise=0.1, name="same")
+        define(name, parameters=MIXED, seed=5, num_initial=4, noise=0.1, name="same")
         ok("tell", name, "x=0.2", "c=a", "0.5")
         ok("tell", name, "x=0.8", "c=b", "0.25")
     (folder / "b.toml").unlink()

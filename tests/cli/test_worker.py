@@ -1,13 +1,16 @@
 """Workers: complete runs, several at once, interruptions, deaths, and that no trial is lost or counted twice."""
 
 import copy
+import itertools
 import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
@@ -17,13 +20,17 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
 from tests.waiting import HANG, finish, wait_until
+from xstar import Optimizer
 from xstar.cli import trials
 from xstar.cli import worker as module
 from xstar.cli.identity import began, identity
-from xstar.cli.program import as_json
+from xstar.cli.program import Program, as_json
+from xstar.cli.settings import RunSettings
 from xstar.cli.studies import open_study
 from xstar.cli.trials import withdraw
 from xstar.cli.worker import DEATHS, WORKER
+from xstar.engine import cache
+from xstar.integrations.optuna import records
 from xstar.integrations.optuna.records import WITHDRAWN
 
 ECHO = ("--", "echo", "{x}")
@@ -51,7 +58,7 @@ def dead():
 
 
 def test_a_complete_run(ok, define, folder, stored):
-    define(run="trials = 5")
+    define(run="budget = 5")
     answer = ok("run", "study.toml", "--json", *ECHO)
     trials = stored().trials
     assert states(stored()) == ["done"] * 5
@@ -70,7 +77,7 @@ def test_a_complete_run(ok, define, folder, stored):
 def test_the_run_is_that_of_ask_and_tell(ok, define, stored):
     define("a.toml", name="same")
     define("b.toml", name="same")
-    ok("run", "a.toml", "--trials", "5", *ECHO)
+    ok("run", "a.toml", "--budget", "5", *ECHO)
     for k in range(5):
         ok("tell", "b.toml", k, ok("ask", "b.toml", "--json").json["params"]["x"])
     runs = [[(trial.params, trial.value) for trial in stored(path).trials] for path in ("a.db", "b.db")]
@@ -78,13 +85,50 @@ def test_the_run_is_that_of_ask_and_tell(ok, define, stored):
 
 
 def test_the_command_of_the_definition(ok, define, stored):
-    define(run='trials = 2\ncommand = ["sh", "-c", "echo {x}"]')
+    define(run='budget = 2\ncommand = ["sh", "-c", "echo {x}"]')
     ok("run", "study.toml")
     assert states(stored()) == ["done"] * 2
 
 
+def test_the_old_name_of_the_budget_is_noted(ok, define, stored):
+    answer = ok("run", define(method="random", run="trials = 9"), "--trials", "2", *ECHO)
+    assert states(stored()) == ["done"] * 2
+    assert "note: [run]: 'trials' is called 'budget' now." in answer.err
+    assert "note: the command line: 'trials' is called 'budget' now." in answer.err
+
+
+def test_the_walk_of_one_trial(ok, define, monkeypatch):
+    """The study is read once for the tolerance and the next suggestion, and looked at once when that is shared."""
+    counts = Counter()
+
+    def count(owner, name):
+        original = getattr(owner, name)
+
+        def counted(*arguments, **settings):
+            counts[name] += 1
+            return original(*arguments, **settings)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    for owner, name in ((optuna.Study, "get_trials"), (records, "to_trials"), (cache, "fit")):
+        count(owner, name)
+    for name in ("__init__", "with_trials"):
+        count(Optimizer, name)
+    seen, evaluate = [], Program.evaluate
+
+    def looking(self, *arguments):
+        seen.append(Counter(counts))
+        return evaluate(self, *arguments)
+
+    monkeypatch.setattr(Program, "evaluate", looking)
+    ok("run", define(), "--budget", "6", "--tolerance", "1e-12", "--", "echo", "{x}", "0.25")
+    assert len(seen) == 6
+    for before, after in itertools.pairwise(seen[2:]):
+        assert after - before == {"get_trials": 2, "to_trials": 1, "__init__": 1, "fit": 1}
+
+
 def test_failures_are_taught(ok, define, stored):
-    define(run='trials = 6\nvalue = "regex:loss=(.*)"', method="random")
+    define(run='budget = 6\nvalue = "regex:loss=(.*)"', method="random")
     line = "case {trial} in 1) echo no >&2; exit 3;; 4) echo loss=nan;; *) echo loss=1; esac"
     answer = ok("run", "study.toml", *shell(line))
     assert states(stored()) == ["done", "failed", "done", "done", "failed", "done"]
@@ -97,19 +141,19 @@ def test_failures_are_taught(ok, define, stored):
 
 
 def test_noise_is_taught(ok, define, stored):
-    ok("run", define(), "--trials", "2", *shell("echo {x} 0.25"))
+    ok("run", define(), "--budget", "2", *shell("echo {x} 0.25"))
     assert [trial.user_attrs["xstar:sd"] for trial in stored().trials] == [0.25] * 2
 
 
 def test_going_on(ok, define, stored):
-    define(run="trials = 3", method="random")
+    define(run="budget = 3", method="random")
     ok("run", "study.toml", *ECHO)
     again = ok("run", "study.toml", *shell("touch again; echo 1"))
     assert states(stored()) == ["done"] * 3
     assert not Path("again").exists(), "there was nothing to do"
     assert "the study has its 3 trials" in again.err
     assert "value there:" in again.out
-    ok("run", "study.toml", "--trials", "5", *ECHO)
+    ok("run", "study.toml", "--budget", "5", *ECHO)
     assert states(stored()) == ["done"] * 5
 
 
@@ -118,12 +162,12 @@ def test_what_was_told_by_hand_counts(ok, define, stored):
     ok("tell", "study.toml", "x=0.5", "1")
     ok("fail", "study.toml", "x=0.6")
     ok("ask", "study.toml")
-    ok("run", "study.toml", "--trials", "5", *ECHO)
+    ok("run", "study.toml", "--budget", "5", *ECHO)
     assert states(stored()) == ["done", "failed", "running", "done", "done"]
 
 
 def test_only_failures_are_no_success(cli, define, stored):
-    answer = cli("run", define(method="random"), "--trials", "3", "--", "false")
+    answer = cli("run", define(method="random"), "--budget", "3", "--", "false")
     assert (answer.code, answer.out) == (1, "")
     assert states(stored()) == ["failed"] * 3
 
@@ -132,18 +176,18 @@ def test_several_programs_at_once(ok, define, stored, folder):
     """Each waits until another one runs, so that one at a time would fail."""
     two = "test $(ls begun.* | wc -l) -ge 2 && echo {x} && exit"
     wait = f"touch begun.{{trial}}; for _ in $(seq 12000); do {two}; sleep 0.1; done; exit 1"
-    ok("run", define(method="random"), "--trials", "5", "--workers", "2", *shell(wait))
+    ok("run", define(method="random"), "--budget", "5", "--workers", "2", *shell(wait))
     assert states(stored()) == ["done"] * 5
 
 
 def test_no_more_than_so_many_at_once(ok, define, stored):
     crowd = "mkdir in.{trial}; ls -d in.* | wc -l; sleep 0.15; rmdir in.{trial}"
-    ok("run", define(method="random"), "--trials", "6", "--workers", "2", *shell(crowd))
+    ok("run", define(method="random"), "--budget", "6", "--workers", "2", *shell(crowd))
     assert {trial.value for trial in stored().trials} <= {1.0, 2.0}
 
 
 def test_logs_elsewhere_and_silence(ok, define, folder):
-    answer = ok("run", define(method="random"), "--trials", "1", "--logs", "some/where", "--quiet", *ECHO)
+    answer = ok("run", define(method="random"), "--budget", "1", "--logs", "some/where", "--quiet", *ECHO)
     assert (folder / "some" / "where" / "00000" / "stdout.txt").exists()
     assert not (folder / "study.trials").exists()
     assert answer.err == ""
@@ -152,13 +196,13 @@ def test_logs_elsewhere_and_silence(ok, define, folder):
 
 def test_logs_are_beside_the_definition(ok, define, folder):
     (folder / "deep").mkdir()
-    ok("run", define("deep/study.toml", method="random", storage=f"sqlite:///{folder}/top.db"), "--trials", "1", *ECHO)
+    ok("run", define("deep/study.toml", method="random", storage=f"sqlite:///{folder}/top.db"), "--budget", "1", *ECHO)
     assert (folder / "deep" / "study.trials" / "00000").is_dir()
 
 
 def test_a_journal(ok, define):
     """It has no heartbeats."""
-    ok("run", define(method="random", storage="study.log"), "--trials", "3", *ECHO)
+    ok("run", define(method="random", storage="study.log"), "--budget", "3", *ECHO)
     assert ok("status", "study.log", "--json").json["trials"] == {"done": 3}
 
 
@@ -166,7 +210,7 @@ def test_a_journal(ok, define):
 
 
 def test_failures_in_a_row(cli, define, stored):
-    define(run="trials = 50\nmax_failures = 3", method="random")
+    define(run="budget = 50\nmax_failures = 3", method="random")
     answer = cli("run", "study.toml", *shell("test {trial} -eq 1 && echo 1"))
     assert answer.code == 1
     assert states(stored()) == ["failed", "done", "failed", "failed", "failed"]
@@ -176,7 +220,7 @@ def test_failures_in_a_row(cli, define, stored):
 
 def test_tolerance(ok, define, stored):
     define(noise=0.0)
-    answer = ok("run", "study.toml", "--trials", "30", "--tolerance", "0.05", *ECHO)
+    answer = ok("run", "study.toml", "--budget", "30", "--tolerance", "0.05", *ECHO)
     assert 3 <= len(stored().trials) < 30
     assert "with 95 % probability no more than 0.05 is left to gain" in answer.err
     assert ok("where", "study.toml", "--json").json["left_to_gain"]["95%"] <= 0.05
@@ -185,7 +229,7 @@ def test_tolerance(ok, define, stored):
 def test_an_exhausted_space(ok, cli, define, stored):
     define(parameters='c = ["a", "b"]\nk = { low = 1, high = 2 }', noise=0.0)
     for _ in range(2):
-        answer = ok("run", "study.toml", "--trials", "50", *shell("echo {k}"))
+        answer = ok("run", "study.toml", "--budget", "50", *shell("echo {k}"))
         assert "every point of the space has been evaluated" in answer.err
     trials = stored().trials
     assert sorted((trial.params["c"], trial.params["k"]) for trial in trials) == [
@@ -206,7 +250,7 @@ def test_a_trial_that_another_worker_has_given_up(ok, define, folder, stored):
         "print(1)\n"
     )
     define(method="random")
-    ok("run", "study.toml", "--trials", "3", *shell("test {trial} -eq 0 && python3 meddle.py || echo {x}"))
+    ok("run", "study.toml", "--budget", "3", *shell("test {trial} -eq 0 && python3 meddle.py || echo {x}"))
     assert states(stored()) == ["failed", "done", "done"]
 
 
@@ -226,7 +270,7 @@ def test_heartbeats(ok, define, monkeypatch):
     ok(
         "run",
         define(method="random"),
-        "--trials",
+        "--budget",
         "2",
         "--heartbeat",
         "1",
@@ -250,7 +294,7 @@ def abandoned(study, worker, **attributes):
 def test_trials_of_dead_workers_are_begun_again(ok, define, stored, dead):
     ok("tell", define(method="random"), "x=0.5", "1")
     trial = abandoned(stored(), [identity()[0], dead, 1])
-    answer = ok("run", "study.toml", "--trials", "3", *ECHO)
+    answer = ok("run", "study.toml", "--budget", "3", *ECHO)
     study = stored()
     assert states(study) == ["done", "withdrawn", "done", "done"]
     assert study.trials[2].params == trial.params, "it comes first"
@@ -261,7 +305,7 @@ def test_trials_of_dead_workers_are_begun_again(ok, define, stored, dead):
 def test_trials_that_kill_their_workers_are_given_up(ok, define, stored, dead):
     ok("tell", define(method="random"), "x=0.5", "1")
     trial = abandoned(stored(), [identity()[0], dead, 1], **{DEATHS: [7, 8]})
-    answer = ok("run", "study.toml", "--trials", "3", *ECHO)
+    answer = ok("run", "study.toml", "--budget", "3", *ECHO)
     assert states(stored()) == ["done", "failed", "done"]
     assert trial.params != stored().trials[2].params
     assert "#1  its worker died, 3 times; it counts as a failure\n" in answer.err
@@ -275,7 +319,7 @@ def test_the_result_of_a_dead_worker_is_not_lost(ok, define, stored, dead, folde
     logs.mkdir(parents=True)
     outcome = {"value": 0.125, "sd": None, "reason": None, "seconds": 1.0, "params": as_json(trial.params)}
     (logs / "outcome.json").write_text(json.dumps(outcome))
-    ok("run", "study.toml", "--trials", "3", *ECHO)
+    ok("run", "study.toml", "--budget", "3", *ECHO)
     assert states(stored()) == ["done"] * 3
     assert stored().trials[1].value == 0.125
 
@@ -287,7 +331,7 @@ def test_the_result_of_another_study_is_not_taken_for_it(ok, define, stored, dea
     logs.mkdir(parents=True)
     outcome = {"value": 0.125, "sd": None, "reason": None, "seconds": 1.0, "params": '{"x": 0.99}'}
     (logs / "outcome.json").write_text(json.dumps(outcome))
-    ok("run", "study.toml", "--trials", "3", *ECHO)
+    ok("run", "study.toml", "--budget", "3", *ECHO)
     assert states(stored()) == ["done", "withdrawn", "done", "done"]
 
 
@@ -304,9 +348,15 @@ def test_only_one_of_two_workers_takes_over_a_dead_one(ok, define, stored, dead,
     assert stored().trials[1].user_attrs[WITHDRAWN] == "by one worker"
 
 
+def hurry(monkeypatch, **settings):
+    """Settings of workers that are not for users."""
+    read = RunSettings.read
+    monkeypatch.setattr(RunSettings, "read", lambda *args: replace(read(*args), poll_seconds=0.01, **settings))
+
+
 def test_a_database_that_is_away_for_a_moment_is_waited_for(ok, define, stored, monkeypatch):
     """Nothing is lost, nothing is begun twice, and no program is ended for it."""
-    monkeypatch.setattr(module, "TICK", 0.01)
+    hurry(monkeypatch)
     original, failures = module.tell, []
 
     def away(*arguments):
@@ -316,26 +366,25 @@ def test_a_database_that_is_away_for_a_moment_is_waited_for(ok, define, stored, 
         return original(*arguments)
 
     monkeypatch.setattr(module, "tell", away)
-    answer = ok("run", define(method="random"), "--trials", "2", *ECHO)
+    answer = ok("run", define(method="random"), "--budget", "2", *ECHO)
     assert states(stored()) == ["done"] * 2
     assert answer.err.count("does not answer and is tried again") == 1
 
 
 def test_a_database_that_stays_away_ends_the_run(cli, define, stored, monkeypatch, dead):
-    monkeypatch.setattr(module, "TICK", 0.01)
-    monkeypatch.setattr(module, "OUTAGE_SECONDS", 0.1)
+    hurry(monkeypatch, outage_seconds=0.1)
 
     def away(*_):
         raise sqlalchemy.exc.OperationalError("UPDATE", {}, Exception("server closed the connection"))
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "tell", away)
-        answer = cli("run", define(method="random"), "--trials", "2", *ECHO)
+        answer = cli("run", define(method="random"), "--budget", "2", *ECHO)
     assert answer.code == 1
     assert "server closed the connection" in answer.err.splitlines()[-1]
     # The next worker, once this one is gone, finds the result in the logs.
     monkeypatch.setattr(module, "is_dead", lambda _: True)
-    again = cli("run", "study.toml", "--trials", "2", *ECHO)
+    again = cli("run", "study.toml", "--budget", "2", *ECHO)
     assert again.code == 0
     assert "its result was there" in again.err
     assert states(stored()) == ["done"] * 2
@@ -350,7 +399,7 @@ def test_a_worker_that_comes_too_late_says_so(ok, define, stored, monkeypatch):
         return original(opened, number, *rest)
 
     monkeypatch.setattr(module, "tell", late)
-    answer = ok("run", define(method="random"), "--trials", "2", *ECHO)
+    answer = ok("run", define(method="random"), "--budget", "2", *ECHO)
     assert "#0  came too late" in answer.err
     assert states(stored()) == ["withdrawn", "done", "done"]
 
@@ -358,7 +407,7 @@ def test_a_worker_that_comes_too_late_says_so(ok, define, stored, monkeypatch):
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_the_last_trials_of_other_workers_are_waited_for(ok, define, stored):
     """One of them dies: its trial is begun again, and the study gets all that it shall have."""
-    ok("tell", define(method="random", run="trials = 2\nheartbeat = 1"), "x=0.5", "1")
+    ok("tell", define(method="random", run="budget = 2\nheartbeat = 1"), "x=0.5", "1")
     trial = abandoned(stored(), ["another.machine", 1, 1])
     stored(heartbeat_interval=1)._storage.record_heartbeat(trial._trial_id)
     answer = ok("run", "study.toml", *ECHO)
@@ -373,7 +422,7 @@ def test_trials_of_the_living_and_of_other_machines_go_on(ok, define, stored, ma
     ok("tell", define(method="random"), "x=0.5", "1")
     living = [identity()[0], os.getppid(), began(os.getppid())]
     abandoned(stored(), living if machine is None else [machine, dead, 1])
-    answer = ok("run", "study.toml", "--trials", "3", "--no-wait", *ECHO)
+    answer = ok("run", "study.toml", "--budget", "3", "--no-wait", *ECHO)
     assert "the last of its 3 trials are run by other workers" in answer.err
     assert states(stored()) == ["done", "running", "done"]
 
@@ -386,7 +435,7 @@ def test_trials_without_heartbeats_are_begun_again(ok, define, stored):
     stored(heartbeat_interval=1)._storage.record_heartbeat(trial._trial_id)
     with closing(sqlite3.connect("study.db")) as connection, connection:
         connection.execute("UPDATE trial_heartbeats SET heartbeat = '2026-01-01 00:00:00'")
-    ok("run", "study.toml", "--trials", "3", *ECHO)
+    ok("run", "study.toml", "--budget", "3", *ECHO)
     study = stored()
     assert states(study) == ["done", "failed", "done", "done"]
     assert study.trials[2].params == trial.params
@@ -402,7 +451,7 @@ def test_a_worker_that_died_while_it_was_thinking(ok, define, stored, dead):
     )
     assert process.returncode == -signal.SIGKILL
     assert states(stored()) == ["done", "running"]
-    ok("run", "study.toml", "--trials", "3", *ECHO)
+    ok("run", "study.toml", "--budget", "3", *ECHO)
     assert states(stored()).count("done") == 3
 
 
@@ -410,8 +459,8 @@ DIES_THINKING = """
 import os, signal
 from xstar.cli import main
 from xstar.integrations.optuna import XstarSampler
-XstarSampler.sample_relative = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-main(["run", "study.toml", "--trials", "3", "--", "echo", "1"])
+XstarSampler.suggest = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main(["run", "study.toml", "--budget", "3", "--", "echo", "1"])
 """
 
 
@@ -425,7 +474,7 @@ def test_an_error_of_our_own_leaves_no_program_behind(cli, define, monkeypatch, 
     first, second = "while ! test -e pid; do sleep 0.05; done; echo 1", "echo $$ > pid; exec sleep 3600"
     with pytest.raises(RuntimeError, match="out of order"):
         cli(
-            "run", define(method="random"), "--trials", "5", "--workers", "2",
+            "run", define(method="random"), "--budget", "5", "--workers", "2",
             *shell(f"if test {{trial}} -eq 0; then {first}; else {second}; fi"),
         )  # fmt: skip
     assert ended()
@@ -436,12 +485,12 @@ def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored
     original = module.begin
 
     def interrupted(*arguments):
-        trial = original(*arguments)
+        begun = original(*arguments)
         os.kill(os.getpid(), signal.SIGINT)
-        return trial
+        return begun
 
     monkeypatch.setattr(module, "begin", interrupted)
-    answer = cli("run", define(method="random"), "--trials", "3", "--grace", "0.2", *shell("touch begun; sleep 3600"))
+    answer = cli("run", define(method="random"), "--budget", "3", "--grace", "0.2", *shell("touch begun; sleep 3600"))
     assert answer.code == 130
     assert "running" not in states(stored())
     assert not Path("begun").exists()
@@ -456,7 +505,7 @@ def interrupting(how, then="sleep 3600", at=1):
 
 
 def test_an_interruption(script, ok, define, stored):
-    define(run="trials = 4\ngrace = 0.2", method="random")
+    define(run="budget = 4\ngrace = 0.2", method="random")
     answer = script("run", "study.toml", *interrupting("kill -INT $PPID"))
     assert answer.code == 130
     assert "Traceback" not in answer.err
@@ -472,7 +521,7 @@ def test_an_interruption(script, ok, define, stored):
 
 
 def test_an_evaluation_that_ends_in_time_counts(start, define, stored):
-    define(run="trials = 4\ngrace = 1200", method="random")
+    define(run="budget = 4\ngrace = 1200", method="random")
     end = "while ! test -e go; do sleep 0.05; done; echo 7"
     process = start("run", "study.toml", *interrupting("kill -TERM $PPID", end))
     assert any("stopping: 1 running evaluation has 1200 s to end" in line for line in process.stderr)
@@ -484,7 +533,7 @@ def test_an_evaluation_that_ends_in_time_counts(start, define, stored):
 
 
 def test_two_interruptions_end_it_at_once(script, define, stored, ended):
-    define(run="trials = 4\ngrace = 600", method="random")
+    define(run="budget = 4\ngrace = 600", method="random")
     again = "sleep 3600 & echo $! > pid; while kill -INT $PPID; do sleep 0.3; done"
     assert script("run", "study.toml", *interrupting(again)).code == 130
     assert states(stored()) == ["done", "withdrawn", "waiting"]
@@ -493,7 +542,7 @@ def test_two_interruptions_end_it_at_once(script, define, stored, ended):
 
 def test_ctrl_c_in_a_terminal_reaches_the_worker_only(start, define, stored):
     """The terminal sends it to the whole group: programs have groups of their own."""
-    define(run="trials = 1\ngrace = 600", method="random")
+    define(run="budget = 1\ngrace = 600", method="random")
     line = "touch begun; while ! test -e go; do sleep 0.05; done; echo {x}"
     process = start("run", "study.toml", *shell(line), start_new_session=True)
     wait_until(lambda: Path("begun").exists() or process.poll() is not None)
@@ -507,7 +556,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_worker_only(start, define, stored):
 
 
 def test_a_worker_that_was_killed(script, ok, define, stored):
-    define(run="trials = 4", method="random")
+    define(run="budget = 4", method="random")
     answer = script("run", "study.toml", *interrupting("kill -KILL $PPID", "exit 0"))
     assert answer.code == -signal.SIGKILL
     assert states(stored()) == ["done", "running"]
@@ -521,8 +570,8 @@ def test_a_worker_that_was_killed(script, ok, define, stored):
 
 def test_two_workers_in_one_file(start, ok, define, stored, folder):
     """Twelve evaluations, no more and no fewer, each once; the first of each worker waits for the other one."""
-    define(run="trials = 12", method="random")
-    ok("run", "study.toml", "--trials", "1", *ECHO)
+    define(run="budget = 12", method="random")
+    ok("run", "study.toml", "--budget", "1", *ECHO)
     line = "echo run >> ran.{trial}; touch by.$PPID; while test $(ls by.* | wc -l) -lt 2; do sleep 0.05; done; echo {x}"
     runs = [start("run", "study.toml", *shell(line)) for _ in range(2)]
     for process in runs:

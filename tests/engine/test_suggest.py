@@ -1,17 +1,18 @@
-"""The ladder below a method, and data that are not nice."""
+"""What a method falls back to, and data that are not nice."""
 
 import contextlib
 import math
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from xstar import Categorical, DegradedWarning, Integer, Method, Optimizer, Real
-from xstar.acquisition import EI, PES, LogEI
-from xstar.acquisition.base import Score
-from xstar.errors import NumericalError
+from xstar.acquisition import EI, PES, Acquisition, LogEI, Prepared, Score
+from xstar.errors import NumericalError, SettingsError
 from xstar.gp import MAP, Matern52
+from xstar.numerics.ascent import Evaluation
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
@@ -39,7 +40,7 @@ def ask_degraded(opt):
     assert caught[0].filename == __file__, "the warning points at the caller"
     message = str(caught[0].message)
     assert message == (
-        f"trial {trial.number} was suggested by {trial.diagnostics['rung']}: {trial.diagnostics['why']}."
+        f"trial {trial.number} was suggested by {trial.diagnostics['method']}: {trial.diagnostics['fallback']}."
     )
     assert opt.space.contains(trial.params)
     return trial
@@ -55,28 +56,33 @@ def raising(error):
 class Hollow(Score):
     """A score that is the same, and of no use, everywhere."""
 
-    def __init__(self, post, worth, additive):
-        self.worth, self.additive = worth, additive
-        super().__init__(post.data.X, 1, 1, {})
+    num_problems = elements_per_point = 1
 
-    def _value(self, X):
+    def __init__(self, post, worth, additive):
+        self.post, self.worth, self.additive = post, worth, additive
+
+    @property
+    def like(self):
+        return self.post.data.X
+
+    def value(self, X):
         return np.full(X.shape[:-1], self.worth)
 
-    def _value_and_gradient(self, X):
-        return self._value(X), np.full(X.shape, 0.0 * self.worth)
+    def evaluate(self, X):
+        return Evaluation(self.value(X), np.full(X.shape, 0.0 * self.worth))
 
 
 def hollow(worth, *, additive=False):
-    return lambda self, post, *args: Hollow(post, worth, additive)
+    return lambda self, post, *args: Prepared(Hollow(post, worth, additive))
 
 
-# The ladder
+# Fallbacks
 
 
-def test_a_sound_method_stays_on_its_own_rung():
+def test_a_sound_method_needs_no_fallback():
     trial = told().ask()
-    assert trial.diagnostics["rung"] == "pes"
-    assert trial.diagnostics["why"] is None
+    assert trial.diagnostics["method"] == "pes"
+    assert trial.diagnostics["fallback"] is None
     assert trial.diagnostics["score"] > 0.0
 
 
@@ -84,8 +90,8 @@ def test_a_sound_method_stays_on_its_own_rung():
 def test_a_method_that_fails_gives_way_to_logei(monkeypatch, error):
     monkeypatch.setattr(PES, "prepare", raising(error))
     trial = ask_degraded(told())
-    assert trial.diagnostics["rung"] == "logei"
-    assert trial.diagnostics["why"] == f"pes failed: {error}"
+    assert trial.diagnostics["method"] == "logei"
+    assert trial.diagnostics["fallback"] == f"pes failed: {error}"
     assert trial.params == told(method=QUICK).ask().params, "it is the suggestion of LogEI itself"
 
 
@@ -103,8 +109,8 @@ def test_scores_that_are_not_a_number_give_way_to_logei(monkeypatch, space):
         trial = opt.ask()
         opt.tell(trial, bump(trial.params["x0"]))
     trial = ask_degraded(opt)
-    assert trial.diagnostics["rung"] == "logei"
-    assert trial.diagnostics["why"].startswith("pes ")
+    assert trial.diagnostics["method"] == "logei"
+    assert trial.diagnostics["fallback"].startswith("pes ")
 
 
 def test_samples_that_are_all_dropped_give_way_to_logei(monkeypatch):
@@ -117,15 +123,15 @@ def test_samples_that_are_all_dropped_give_way_to_logei(monkeypatch):
 
     monkeypatch.setattr(PES, "prepare", without_samples)
     trial = ask_degraded(told())
-    assert trial.diagnostics["rung"] == "logei"
-    assert trial.diagnostics["why"] == "pes dropped all its samples"
+    assert trial.diagnostics["method"] == "logei"
+    assert trial.diagnostics["fallback"] == "pes dropped all its samples"
 
 
 def test_nothing_left_to_learn_gives_way_to_logei(monkeypatch):
     monkeypatch.setattr(PES, "prepare", hollow(0.0))
     trial = ask_degraded(told())
-    assert trial.diagnostics["rung"] == "logei"
-    assert trial.diagnostics["why"] == "pes sees nothing left to learn"
+    assert trial.diagnostics["method"] == "logei"
+    assert trial.diagnostics["fallback"] == "pes sees nothing left to learn"
 
 
 @pytest.mark.parametrize("method", [SMALL_PES, QUICK, Method(Matern52(), MAP(), acquisition=EI())])
@@ -135,22 +141,46 @@ def test_when_all_else_fails_points_fill_the_space(monkeypatch, method):
     opt = told(method=method)
     seen = {ask_degraded(opt).params["x0"] for _ in range(3)}
     assert len(seen) == 3
-    assert opt.trials[-1].diagnostics["rung"] == "space-filling"
-    assert opt.trials[-1].diagnostics["why"].endswith("logei failed: it is singular")
-    rungs = 1 if isinstance(method.acquisition, LogEI) else 2
-    assert opt.trials[-1].diagnostics["why"].count("failed") == rungs
+    assert opt.trials[-1].diagnostics["method"] == "space-filling"
+    assert opt.trials[-1].diagnostics["fallback"].endswith("logei failed: it is singular")
+    tried = 1 if isinstance(method.acquisition, LogEI) else 2
+    assert opt.trials[-1].diagnostics["fallback"].count("failed") == tried
 
 
 def test_a_score_of_minus_infinity_everywhere_fills_the_space(monkeypatch):
     monkeypatch.setattr(LogEI, "prepare", hollow(-math.inf, additive=True))
-    assert ask_degraded(told(method=QUICK)).diagnostics["rung"] == "space-filling"
+    assert ask_degraded(told(method=QUICK)).diagnostics["method"] == "space-filling"
 
 
-@pytest.mark.parametrize("error", [NumericalError("it is singular"), np.linalg.LinAlgError("no"), ValueError("bad")])
+@pytest.mark.parametrize("error", [NumericalError("it is singular"), np.linalg.LinAlgError("no"), OverflowError("far")])
 def test_a_model_that_cannot_be_fitted_fills_the_space(monkeypatch, error):
-    monkeypatch.setattr(MAP, "infer", raising(error))
+    monkeypatch.setattr(MAP, "infer_from", raising(error))
     trial = ask_degraded(told())
-    assert trial.diagnostics == {"rung": "space-filling", "why": f"the model could not be fitted: {error}"}
+    assert trial.diagnostics == {"method": "space-filling", "fallback": f"the model could not be fitted: {error}"}
+
+
+@pytest.mark.parametrize("error", [ValueError("operands could not be broadcast together"), SettingsError("no prior")])
+def test_mistakes_in_the_code_of_a_model_are_not_hidden(monkeypatch, error):
+    monkeypatch.setattr(MAP, "infer_from", raising(error))
+    with pytest.raises(type(error), match=str(error)):
+        told().ask()
+
+
+@dataclass(frozen=True)
+class Careless(Acquisition):
+    """An acquisition of somebody's own, with shapes that do not fit."""
+
+    def _prepare(self, post, rng, pending, region):
+        class Wrong(Hollow):
+            def value(self, X):
+                return np.ones((3, 2)) + np.ones((4, 5))
+
+        return Wrong(post, 1.0, additive=False)
+
+
+def test_a_broadcasting_error_in_a_custom_acquisition_is_raised():
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        told(method=Method(Matern52(), MAP(), Careless())).ask()
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e17 / 3, -3e300, 1e-300])
@@ -159,8 +189,8 @@ def test_constant_values_are_no_signal(value):
     points = []
     for _ in range(6):
         trial = ask_degraded(opt)
-        assert trial.diagnostics["rung"] == "space-filling"
-        assert "no signal" in trial.diagnostics["why"]
+        assert trial.diagnostics["method"] == "space-filling"
+        assert "no signal" in trial.diagnostics["fallback"]
         points.append(trial.params["x0"])
         opt.tell(trial, value)
     # Six points of a design leave no gap of half the space.
@@ -171,7 +201,7 @@ def test_constant_values_are_no_signal(value):
 def test_the_first_points_fill_the_space_without_a_word():
     opt = Optimizer([(0.0, 1.0)] * 2, method=QUICK, num_initial=8)
     trials = opt.ask(8)
-    assert all(trial.diagnostics == {"rung": "space-filling", "why": None} for trial in trials)
+    assert all(trial.diagnostics == {"method": "space-filling", "fallback": None} for trial in trials)
     quarters = {tuple((trial.x > 0.5).tolist()) for trial in trials}
     assert len(quarters) == 4
 
@@ -273,7 +303,7 @@ def test_points_closer_than_rounding(method):
         opt.tell([0.5 + step * 1e-15], bump(0.5))
     opt.tell([0.2], bump(0.2))
     trial = opt.ask()
-    assert trial.diagnostics["why"] is None
+    assert trial.diagnostics["fallback"] is None
     assert opt.space.contains(trial.params)
 
 

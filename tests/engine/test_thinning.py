@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from xstar import model
+from xstar import Method, Optimizer
+from xstar.acquisition import LogEI
 from xstar.engine.thinning import cover, thin
+from xstar.methods import ModelSettings
 
 
 def test_few_data_are_all_kept():
@@ -52,12 +54,9 @@ def test_replicates_are_the_last_to_cover():
     assert set(X[cover(X, np.array([0]), 2), 0]) == {1.0, 0.3}
 
 
-def test_a_model_of_many_data_predicts_as_well_near_the_optimum(monkeypatch):
-    import xstar
-
-    monkeypatch.setattr(model, "MOST_DATA", 60)
+def test_a_model_of_many_data_predicts_as_well_near_the_optimum():
     rng = np.random.default_rng(4)
-    opt = xstar.Optimizer([(0.0, 1.0)] * 2, method="logei")
+    opt = Optimizer([(0.0, 1.0)] * 2, method=Method(acquisition=LogEI(), model=ModelSettings(max_data=60)))
     for x in rng.random((300, 2)):
         opt.tell(x, float(np.cos(4 * x[0]) + x[1] - x[1] ** 2 + 0.01 * rng.standard_normal()))
     mean, _ = opt.predict([[0.02, 0.5], [0.5, 0.9]])

@@ -28,12 +28,12 @@ def several(kernel, rng, R=2, n=6, d=2, H=2):
     return Posterior(kernel, h, X, y)
 
 
-def prepared(post, rng, num_samples=4, rivals=None, **settings):
+def prepared(post, rng, num_samples=4, competitors=None, **settings):
     drawn = draw_maximizers(post, num_samples, rng, num_features=200)
     post = post.by_problem()
-    rivals = np.zeros((post.batch_shape[0], 1, 0, post.dimension)) if rivals is None else rivals
-    functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals)
-    constraints = constrain(drawn, rivals.shape[-2], **settings)
+    competitors = np.zeros((post.batch_shape[0], 1, 0, post.dimension)) if competitors is None else competitors
+    functionals = Functionals(post.kernel, post.hyper, drawn.x, competitors)
+    constraints = constrain(drawn, competitors.shape[-2], **settings)
     return drawn, functionals, constraints, condition(post, post.alpha[:, :, None, :], functionals, constraints)
 
 
@@ -43,10 +43,10 @@ def test_against_dense_conditioning(rng, kernel, d):
     """Condition the joint Gaussian of (data, T, f(x)) on data, equalities and sites in one go, path by path."""
     post = several(kernel, rng, d=d)
     R = post.batch_shape[0]
-    rivals = rng.random((R, 1, 2, d))
+    competitors = rng.random((R, 1, 2, d))
     best, noise_variance = post.data.y[:, 0].max(axis=-1), post.hyper.noise_variance
     drawn, functionals, constraints, conditioned = prepared(
-        post, rng, rivals=rivals, best_value=best, best_noise_variance=noise_variance
+        post, rng, competitors=competitors, best_value=best, best_noise_variance=noise_variance
     )
     Z = rng.random((R, 1, 3, d))
     p = conditioned.variances(Z)
@@ -120,8 +120,8 @@ def test_variance_given_the_maximizer_against_rejection_sampling(rng, kernel):
         members = draws[cells == cell][:, ::2].astype(float)
         assert len(members) > 2000
         drawn = fixed_maximizer(post, float(grid[cell, 0]), rng)
-        rivals = grid[[10, 30, 50, 70]][None, None]
-        functionals = Functionals(kernel, post.hyper, drawn.x, rivals)
+        competitors = grid[[10, 30, 50, 70]][None, None]
+        functionals = Functionals(kernel, post.hyper, drawn.x, competitors)
         conditioned = condition(post, post.alpha[:, :, None, :], functionals, constrain(drawn, 4))
         p = conditioned.variances(points[None, None])
         mine = (p.variance - p.reduction - conditioned.truncate(p).reduction)[0, 0, 0]
@@ -135,7 +135,7 @@ def test_the_gradient_of_the_parts(rng, kernel):
     """Pulling back unit derivatives gives the gradients of v(x), the mean and each entry of q, for each problem."""
     post = several(kernel, rng)
     R = post.batch_shape[0]
-    _, functionals, _, conditioned = prepared(post, rng, rivals=rng.random((R, 1, 1, 2)))
+    _, functionals, _, conditioned = prepared(post, rng, competitors=rng.random((R, 1, 1, 2)))
     x = rng.random((R, 1, 1, 2))
     p = conditioned.variances(x)
     weights = (
@@ -161,10 +161,15 @@ def test_the_gradient_of_the_parts(rng, kernel):
 def test_problems_are_conditioned_each_on_its_own(rng, kernel):
     """All of them at once, a few taken out, and one conditioned alone: the same predictions and gradients."""
     post = several(kernel, rng, R=3)
-    rivals, best = rng.random((3, 1, 2, 2)), post.data.y[:, 0].max(axis=-1)
+    competitors, best = rng.random((3, 1, 2, 2)), post.data.y[:, 0].max(axis=-1)
     present = np.array([[True, True], [True, False], [False, False]])
     drawn, functionals, _, whole = prepared(
-        post, rng, rivals=rivals, best_value=best, best_noise_variance=post.hyper.noise_variance, present=present
+        post,
+        rng,
+        competitors=competitors,
+        best_value=best,
+        best_noise_variance=post.hyper.noise_variance,
+        present=present,
     )
     Z = rng.random((3, 1, 5, 2))
     p = whole.variances(Z)
@@ -175,7 +180,7 @@ def test_problems_are_conditioned_each_on_its_own(rng, kernel):
         own = replace(drawn, **{
             name: getattr(drawn, name)[rows] for name in ("x", "active", "outward", "hessian", "stationary")
         })  # fmt: skip
-        single, kept = post.take(rows), rivals[rows][:, :, present[r]]
+        single, kept = post.take(rows), competitors[rows][:, :, present[r]]
         alone = condition(
             single, single.alpha[:, :, None, :], Functionals(kernel, single.hyper, own.x, kept),
             constrain(own, kept.shape[-2], best_value=best[rows], best_noise_variance=single.hyper.noise_variance),

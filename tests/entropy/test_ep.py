@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from xstar.entropy import ep, expectation_propagation
+from xstar.entropy import EPSettings, ep, expectation_propagation
+from xstar.errors import SettingsError
 
 
 def run(m, V, t, noise, imposed=None, backend=None, **settings):
@@ -10,7 +11,7 @@ def run(m, V, t, noise, imposed=None, backend=None, **settings):
     imposed = np.ones(arrays[0].shape, dtype=bool) if imposed is None else np.asarray(imposed)
     if backend is not None:
         arrays, imposed = [backend.array(a) for a in arrays], backend.xp.asarray(imposed)
-    return expectation_propagation(*arrays, imposed, **settings)
+    return expectation_propagation(*arrays, imposed, EPSettings(**settings))
 
 
 @pytest.mark.parametrize("m", [-6.0, -0.5, 0.0, 2.0, 9.0])
@@ -102,11 +103,9 @@ def correlated(seed, count, K, rho):
     return rng.uniform(-4.0, 4.0, (count, K)) if rho >= 0.0 else rng.uniform(-1.0, 4.0, (count, K)), V, 0.0 * sd, noise
 
 
-def one_by_one(monkeypatch, problems):
-    """The fixed point without any simultaneous sweep."""
-    with monkeypatch.context() as patch:
-        patch.setattr(ep, "TOGETHER", 0)
-        return run(*problems, max_sweeps=200)
+def one_by_one(problems):
+    """The fixed point of sequential sweeps alone."""
+    return run(*problems, max_sweeps=200, max_parallel_sweeps=0)
 
 
 def assert_same_fixed_point(one, other):
@@ -122,9 +121,28 @@ def assert_same_fixed_point(one, other):
 
 @pytest.mark.parametrize("K", [1, 2, 5, 12, 21])
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.99, 0.999, -0.5, -0.9])
-def test_simultaneous_sweeps_and_one_by_one_have_the_same_fixed_point(monkeypatch, K, rho):
+def test_parallel_and_sequential_sweeps_have_the_same_fixed_point(K, rho):
     problems = correlated(K, 60, K, rho)
-    assert_same_fixed_point(run(*problems), one_by_one(monkeypatch, problems))
+    assert_same_fixed_point(run(*problems), one_by_one(problems))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"damping": 0.3}, {"late_after": 2, "late_damping": 0.2}, {"max_parallel_sweeps": 0, "undamped_sweeps": 0}],
+    ids=["damped", "damped late", "sequential, damped"],
+)
+def test_damping_changes_the_way_and_not_the_fixed_point(settings):
+    problems = correlated(5, 40, 5, 0.5)
+    other = run(*problems, max_sweeps=400, **settings)
+    assert other.sweeps != run(*problems).sweeps
+    assert_same_fixed_point(other, run(*problems))
+
+
+def test_settings_are_checked():
+    with pytest.raises(SettingsError, match="damping must be a number > 0"):
+        EPSettings(damping=0.0)
+    with pytest.raises(SettingsError, match="max_sweeps must be at least 1; received 0"):
+        EPSettings(max_sweeps=0)
 
 
 def test_backends_have_the_same_fixed_point(backend):
@@ -135,39 +153,40 @@ def test_backends_have_the_same_fixed_point(backend):
 
 
 def stopped_early(monkeypatch):
-    monkeypatch.setattr(ep, "TOGETHER", 8)
+    return {"max_parallel_sweeps": 8}
 
 
 def driven_far(monkeypatch):
     """Sites that jump to and fro for ever."""
 
-    def jump(p, number):
+    def jump(p, number, settings):
         return 0.0 * p.precision + (10.0 if number % 2 else 0.1), 0.0 * p.shift - 100.0
 
-    monkeypatch.setattr(ep, "_all_at_once", jump)
+    monkeypatch.setattr(ep, "_parallel_sweep", jump)
+    return {}
 
 
 @pytest.mark.parametrize("spoil", [stopped_early, driven_far])
-def test_what_simultaneous_sweeps_do_not_settle_is_mended(monkeypatch, spoil):
-    """Some, or all, are left to be settled one by one, and are: at the same fixed points."""
+def test_what_parallel_sweeps_do_not_settle_is_mended(monkeypatch, spoil):
+    """Some, or all, are left to be settled by sequential sweeps, and are: at the same fixed points."""
     problems = correlated(8, 80, 12, 0.99)
-    expected = one_by_one(monkeypatch, problems)
-    spoil(monkeypatch)
+    expected = one_by_one(problems)
+    settings = spoil(monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(ep, "_one_by_one", lambda p, number: (p.precision, p.shift))  # which mends nothing
-        off = np.abs(run(*problems).mean - expected.mean).max(axis=-1) > 1e-3
+        patch.setattr(ep, "_sequential_sweep", lambda p, number, settings: (p.precision, p.shift))  # mends nothing
+        off = np.abs(run(*problems, **settings).mean - expected.mean).max(axis=-1) > 1e-3
     assert off.any(), "nothing was left to be mended"
-    assert_same_fixed_point(run(*problems), expected)
+    assert_same_fixed_point(run(*problems, **settings), expected)
 
 
-def test_settled_and_mended_problems_keep_their_places(monkeypatch):
+def test_settled_and_mended_problems_keep_their_places():
     """Hard problems among easy ones: each result is that of the problem alone."""
-    monkeypatch.setattr(ep, "TOGETHER", 12)
+    few = {"max_parallel_sweeps": 12}
     easy, hard = correlated(1, 30, 6, 0.0), correlated(2, 10, 6, 0.999)
     order = np.random.default_rng(0).permutation(40)
     mixed = tuple(np.concatenate(pair)[order] for pair in zip(easy, hard, strict=True))
-    found = run(*mixed)
+    found = run(*mixed, **few)
     for row in (*np.flatnonzero(order >= 30), *np.flatnonzero(order < 30)[:10]):
-        alone = run(*(part[row] for part in mixed))
+        alone = run(*(part[row] for part in mixed), **few)
         np.testing.assert_allclose(found.mean[row], alone.mean, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found.log_evidence[row], alone.log_evidence, rtol=1e-6, atol=1e-6)

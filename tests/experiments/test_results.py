@@ -35,9 +35,39 @@ def test_there_are_enough_repeats_of_every_method(problem):
 @pytest.mark.slow
 def test_every_claim_is_checked():
     results = read_results(RESULTS, KEPT)
-    assert [finding.claim for finding in claims.findings(results)] == list(claims.CLAIMS)
+    findings = claims.findings(results)
+    assert [finding.claim for finding in findings] == list(claims.CLAIMS)
+    _what_docs_say_of_the_paper(findings)
     standings = claims.standings(results, FIGURED)
     assert [standing.problem for standing in standings] == KEPT
+    _what_docs_say_of_ours(standings)
+
+
+def _what_docs_say_of_the_paper(findings):
+    """docs/experiments.md, in words."""
+    pairs = {(f.claim.better, f.claim.worse, problem): pair for f in findings for problem, pair in f.pairs.items()}
+    within = pairs["pes-2014", "es", "within-model"]
+    assert (within.run.sign, within.last.sign) == (-1, 0), "fewer evaluations than ES, but no different in the end"
+    assert pairs["es", "ei", "within-model"].last.middle < -1.0
+    averaging = [pairs["pes-2014", "pes-nb", problem] for problem in ("branin", "cosines", "hartmann")]
+    assert [pair.run.sign for pair in averaging] == [-1, -1, -1]
+    assert [pair.last.sign for pair in averaging] == [0, -1, -1]
+    hartmann, branin = pairs["ei", "pes-2014", "hartmann"], pairs["pes-2014", "ei", "branin"]
+    assert 0.5 < hartmann.ahead / hartmann.evaluations < 0.6
+    assert branin.ahead < 0.3 * branin.evaluations
+    assert (hartmann.last.sign, branin.last.sign) == (1, -1), "PES passes EI on both"
+    small = {problem: pairs["pes-2014", "ei", problem] for problem in ("nnet", "fullerenes", "portfolio")}
+    assert [name for name, pair in small.items() if pair.last.sign < 0] == ["portfolio"]
+    assert (small["fullerenes"].run.sign, small["fullerenes"].last.sign) == (1, 0)
+
+
+def _what_docs_say_of_ours(standings):
+    """README and docs/experiments.md, in words."""
+    assert {s.problem: s.ahead_in_the_end for s in standings if s.ahead_in_the_end} == {"hartmann": ["pes-2014"]}
+    assert len([standing for standing in standings if standing.ahead_on_average]) == 5
+    against_ei = {standing.problem: standing.rivals["ei"][1].last for standing in standings}
+    assert against_ei["hartmann"].sign == -1
+    assert against_ei["walker-a"].sign == 0
 
 
 def test_a_start_is_the_same_for_all_methods_of_one_model():
@@ -52,6 +82,7 @@ def test_other_libraries_in_a_table(capsys):
     main(["table"])
     printed = capsys.readouterr().out
     assert {"Optuna GPSampler", "Optuna TPE", "BoTorch LogEI"} <= {peer for peer in PEERS.values() if peer in printed}
+    assert "worse" not in printed, "docs/benchmarks.md: nobody was better than ours"
     rows = [line.count("|") for line in printed.splitlines() if line]
     assert len(set(rows)) == 3, "two tables and a sentence"
 

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from xstar import Categorical, Integer, Real, Space
-from xstar.files.definition import KEYS, PARAMETER_KEYS, Definition
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
+from xstar.files.definition import KEYS, PARAMETER_KEYS, Definition
 
 LINE = {"x": {"low": 0.0, "high": 1.0}}
 
@@ -35,7 +35,7 @@ storage = "sqlite:///all.db"
 method = "logei"
 seed = 7
 noise = 0
-initial = 5
+num_initial = 5
 stale_after = 3600
 result = "growth rate"
 unit = "nm/min"
@@ -53,7 +53,7 @@ gas = ["Ar", "N2"]
 tube = { choices = [1, 1.0, true, "1"], unit = "inch" }
 
 [run]
-trials = 40
+budget = 40
 """
 
 
@@ -78,8 +78,8 @@ def test_every_setting(tmp_path):
     definition = read(tmp_path, FULL)
     assert (definition.name, definition.direction, definition.method) == ("plasma", "maximize", "logei")
     assert (definition.result, definition.unit, definition.storage) == ("growth rate", "nm/min", "sqlite:///all.db")
-    assert (definition.seed, definition.noise, definition.initial, definition.stale_after) == (7, 0.0, 5, 3600.0)
-    assert definition.run == {"trials": 40}
+    assert (definition.seed, definition.noise, definition.num_initial, definition.stale_after) == (7, 0.0, 5, 3600.0)
+    assert definition.run == {"budget": 40}
 
 
 def test_what_is_not_said(tmp_path):
@@ -87,7 +87,7 @@ def test_what_is_not_said(tmp_path):
     assert definition.name == "my study.v2", "the name of the file"
     assert (definition.method, definition.seed, definition.result, definition.run) == ("pes", 0, "value", {})
     assert definition.units == {}
-    unset = ("noise", "initial", "stale_after", "unit", "storage")
+    unset = ("noise", "num_initial", "stale_after", "unit", "storage")
     assert [getattr(definition, key) for key in unset] == [None] * 5
 
 
@@ -178,8 +178,8 @@ def test_parameters_that_make_no_sense(parameters, message):
         ({"seed": -1}, "seed must be at least 0"),
         ({"seed": 1.0}, "seed must be a whole number"),
         ({"seed": True}, "seed must be a whole number"),
-        ({"initial": 0}, "initial must be at least 1"),
-        ({"initial": "5"}, "initial must be a whole number"),
+        ({"num_initial": 0}, "num_initial must be at least 1"),
+        ({"num_initial": "5"}, "num_initial must be a whole number"),
         ({"stale_after": 0}, "stale_after must be a number > 0"),
         ({"stale_after": "1h"}, "stale_after must be a number > 0"),
         ({"noise": -0.1}, "noise must be a standard deviation"),
@@ -198,7 +198,7 @@ def test_the_direction_must_be_said():
         Definition.parse({"parameters": LINE})
 
 
-@pytest.mark.parametrize("key", ["noise", "stale_after", "seed", "initial"])
+@pytest.mark.parametrize("key", ["noise", "stale_after", "seed", "num_initial"])
 def test_numbers_that_no_float_can_hold(key):
     """TOML in Python has whole numbers of any length."""
     with contextlib.suppress(XstarError):
@@ -294,3 +294,11 @@ def test_any_table_is_a_definition_or_one_complaint(table):
         return
     assert list(definition.space.parameters) == list(table["parameters"])
     assert Definition.parse(definition.table, definition.name).space == definition.space
+
+
+def test_the_old_name_of_num_initial():
+    table = {"direction": "minimize", "parameters": {"x": ["a", "b"]}, "initial": 4}
+    with pytest.warns(DeprecationWarning, match="the study: 'initial' is called 'num_initial' now"):
+        definition = Definition.parse(table)
+    assert definition.num_initial == 4
+    assert Definition.parse(definition.table) == definition, "what a study keeps has the present name"

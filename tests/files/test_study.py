@@ -9,10 +9,22 @@ import numpy as np
 import pytest
 
 import xstar
-from xstar.acquisition import EI, MES, PES, LogEI, Thompson
+from xstar.acquisition import EI, ES, MES, PES, ESSettings, LogEI, PESSettings, Thompson
+from xstar.entropy import ConditioningSettings, EPSettings, MaximizerSettings
 from xstar.errors import FileError, SpaceError
 from xstar.files.atomic import write_text
-from xstar.gp import MAP, Fixed, Gamma, Hyperparameters, PosteriorMean, Prior, SliceSampling, SquaredExponential
+from xstar.gp import (
+    MAP,
+    ApproximationSettings,
+    Fixed,
+    Gamma,
+    Hyperparameters,
+    PosteriorMean,
+    Prior,
+    SliceSampling,
+    SquaredExponential,
+)
+from xstar.search import SearchSettings
 
 CHEAP = xstar.Method(inference=MAP(), acquisition=LogEI())
 MIXED = xstar.Space(
@@ -125,7 +137,7 @@ def test_choices_that_look_alike_in_json_come_back(path, choice):
 def test_why_a_suggestion_was_made_is_kept(path):
     opt = fill(xstar.Optimizer([(0.0, 1.0)], method=CHEAP))
     again = saved(opt, path)
-    assert [trial.diagnostics["rung"] for trial in again.trials] == [t.diagnostics["rung"] for t in opt.trials]
+    assert [trial.diagnostics["method"] for trial in again.trials] == [t.diagnostics["method"] for t in opt.trials]
 
 
 def test_a_reason_may_be_any_text(path):
@@ -376,3 +388,36 @@ def test_a_setting_that_is_gone_is_read_over(tmp_path):
     stored["method"]["inference"]["width"] = 2.0
     path.write_text(json.dumps(stored))
     assert xstar.Optimizer.load(path).method == opt.method
+
+
+TUNED = xstar.Method(
+    inference=SliceSampling(approximation=ApproximationSettings(max_shift=1.0), mode_tolerance=0.1),
+    acquisition=PES(
+        settings=PESSettings(
+            min_distance=0.1,
+            maximizers=MaximizerSettings(num_incumbents=2, search=SearchSettings(perturbation_scales=(0.1, 0.02))),
+            conditioning=ConditioningSettings(ep=EPSettings(damping=0.5)),
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "method", [TUNED, xstar.Method(acquisition=ES(settings=ESSettings(nugget=1e-4, ep=EPSettings(max_sweeps=9))))]
+)
+def test_tuned_settings_come_back(path, method):
+    assert saved(xstar.Optimizer([(0.0, 1.0)], method=method, seed=0), path).method == method
+
+
+def test_settings_that_were_renamed_or_not_there_yet_are_read(tmp_path):
+    """A file from before: other names, and none of the settings that came later."""
+    file = tmp_path / "old.json"
+    method = xstar.Method(inference=MAP(num_prior_draws=32), acquisition=PES(num_competitors=4))
+    xstar.Optimizer([(0.0, 1.0)], method=method, seed=0).save(file)
+    stored = json.loads(file.read_text("utf-8"))
+    inference, acquisition = stored["method"]["inference"], stored["method"]["acquisition"]
+    inference["num_scouts"] = inference.pop("num_prior_draws")
+    acquisition["num_rivals"] = acquisition.pop("num_competitors")
+    del acquisition["settings"], inference["num_finished"], inference["finish_after"]
+    file.write_text(json.dumps(stored), "utf-8")
+    assert xstar.Optimizer.load(file).method == method

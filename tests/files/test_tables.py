@@ -274,3 +274,46 @@ def test_files_that_cannot_be_read(opt, csv, tmp_path):
         opt.tell_table(tmp_path)
     with pytest.raises(FileError, match="cannot be read as a table"):
         opt.tell_table(csv("x,n,value\n", "utf-16"))
+
+
+# What spreadsheets write: the reader is that of `xstar csv`
+
+
+@pytest.mark.parametrize(
+    "text, encoding",
+    [
+        ("x [µm],n (count),value [%]\n0.25,3,1.5\n0.5,4,-2e3\n", "utf-8"),
+        ("x [µm],n (count),value [%]\n0.25,3,1.5\n0.5,4,-2e3\n", "cp1252"),
+        ("x\tn\tvalue\n0,25\t3\t1,5\n0,5\t4\t-2e3\n", "utf-8"),
+        ('x;n;value;note\n0,25;3;1,5;"a; b"\n0,5;4;-2e3;\n', "cp1252"),
+        ("x,n,value\n0.25,3,1.5,,\n,,\n0.5,4,-2e3,\n", "utf-8"),
+    ],
+    ids=["units", "Windows", "tabs and commas", "quotes", "empty cells"],
+)
+def test_files_of_spreadsheets(opt, csv, text, encoding):
+    assert told(opt.tell_table(csv(text, encoding))) == PLAIN
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("x,n,value\n0.25,3,1,5\n", "cannot be read as a table: row 2 has 4 cells, but the header has 3"),
+        ('x,n,value\n0.25,3,"1.5\n', r'cannot be read as a table: row 2 has a quote \("\) that is opened'),
+        ("x,x [mm],x [cm],n,value\n0.25,1,2,3,1.5\n", None),
+        ("x [mm],x [cm],n,value\n0.25,1,3,1.5\n", '"x" has 2 columns, "x .mm.", "x .cm."; rename all but one'),
+        ("", "cannot be read as a table: there is no header"),
+    ],
+    ids=["surplus", "open quote", "the exact name wins", "two columns", "empty"],
+)
+def test_what_is_wrong_with_a_file(opt, csv, text, message):
+    if message is None:
+        assert told(opt.tell_table(csv(text))) == PLAIN[:1]
+        return
+    with pytest.raises(FileError, match=message):
+        opt.tell_table(csv(text))
+    assert opt.trials == ()
+
+
+def test_rows_are_counted_as_spreadsheets_show_them(opt, csv):
+    with pytest.raises(DataError, match="row 3 of the table"):
+        opt.tell_table(csv("x,n,value\n0.25,3,1.5\n\n0.5,4,good\n"))

@@ -8,7 +8,7 @@ from tests.oracles import differences
 from xstar.gp import MAP, Gamma, Matern52, Prior, SquaredExponential
 from xstar.gp.log_posterior import LogPosterior
 from xstar.gp.observations import Observations
-from xstar.gp.scores import PER_DRAW, Scores
+from xstar.gp.scores import ApproximationSettings, Scores
 
 PRIORS = [Prior(), Prior(Gamma(0.5, 3.0), Gamma(1e6, 2e6), Gamma(30.0, 2.0))]
 
@@ -47,7 +47,7 @@ def test_the_density_of_scores_is_that_of_theta_with_the_jacobian(rng):
 
 def test_without_data_the_approximation_is_the_prior(rng):
     scores = Scores(problem(rng, n=0))
-    about = scores.approximate(MAP().climb(scores.target, rng).theta)
+    about = scores.approximate(MAP().find_mode(scores.target, rng).theta)
     np.testing.assert_allclose(about.mean, 0.0, atol=1e-6)
     np.testing.assert_allclose(about.factor[0] @ about.factor[0].T, np.eye(4), atol=1e-6)
 
@@ -56,7 +56,7 @@ def test_the_approximation_has_the_curvature_of_the_posterior(rng):
     """Two data sets; where the curvature exceeds that of the prior in all directions it is taken as it is."""
     target = problem(rng, sets=2, n=25, kernel=Matern52())
     scores = Scores(target)
-    mode = MAP().climb(target, rng)
+    mode = MAP().find_mode(target, rng)
     about = scores.approximate(mode.theta)
     for r in range(2):
         center = Prior().to_normal(mode.theta[r])
@@ -76,10 +76,10 @@ def test_first_draws_are_weighed_by_importance(rng):
     """
     scores = Scores(problem(rng, n=0))
     about = scores.approximate(Prior().from_normal(np.array([[1.0, -1.0, 0.5, 0.0]])))
-    scouts = rng.standard_normal((400, 4))
-    draws, spent = scores.first_draws(about, np.zeros((1, 4)), scouts, np.zeros((1, 400)), 400, rng)
+    prior_draws = rng.standard_normal((400, 4))
+    draws, spent = scores.first_draws(about, np.zeros((1, 4)), prior_draws, np.zeros((1, 400)), 400, rng)
     assert draws.shape == (1, 400, 4)
-    assert 0 < spent <= 400 * PER_DRAW
+    assert 0 < spent <= 400 * ApproximationSettings().draws_per_chain
     for k in range(4):
         assert stats.kstest(draws[0, :, k], stats.norm.cdf).pvalue > 1e-6
 

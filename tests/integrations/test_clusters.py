@@ -45,8 +45,8 @@ def test_ray_tune(ray):
     assert {trial.state for trial in trials} == {TrialState.COMPLETE}
     assert all(isinstance(trial.params["layers"], int) for trial in trials)
     # All of them are the sampler's, and the model is in use once the design of three points is complete.
-    rungs = [records.shared(trial).get("rung") for trial in trials]
-    assert rungs == ["space-filling"] * 3 + ["pes"] * 3
+    methods = [records.shared(trial).get("method") for trial in trials]
+    assert methods == ["space-filling"] * 3 + ["pes"] * 3
     best = min(trials, key=lambda trial: trial.value)
     assert names["best"].config == best.params
     assert names["best"].metrics["loss"] == best.value
@@ -62,5 +62,5 @@ def test_dask(tmp_path):
     trials = study.get_trials()
     assert [trial.number for trial in trials] == list(range(12))
     assert {trial.state for trial in trials} == {TrialState.COMPLETE}
-    assert [records.shared(trial).get("rung") for trial in trials].count("pes") >= 6
+    assert [records.shared(trial).get("method") for trial in trials].count("pes") >= 6
     assert done.stdout.strip() == f"{study.best_params} {study.best_value}"

@@ -24,9 +24,9 @@ from xstar.acquisition import PES
 from xstar.errors import SettingsError
 from xstar.gp import MAP, Matern52
 from xstar.integrations import dashboard
-from xstar.views.figures import parts
-from xstar.plots import most_sensitive
 from xstar.trial import OptimumPosterior
+from xstar.views.figures import parts
+from xstar.views.plots import most_sensitive
 
 METHOD = Method(Matern52(), MAP(), acquisition=PES(num_samples=5, num_features=64))
 SAMPLES = 12

@@ -24,11 +24,13 @@ import xstar
 from tests.waiting import HANG, finish
 from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import LogEI
+from xstar.engine import cache
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
 from xstar.gp import MAP, Matern52
-from xstar.integrations.optuna import records
-from xstar.integrations.optuna import ATTEMPTS, CLOSE, XstarSampler, load_optimizer
+from xstar.integrations.optuna import XstarSampler, load_optimizer, records
+from xstar.integrations.optuna.sampler import SharingSettings
 
+SAMPLER_LOG = "xstar.integrations.optuna.sampler"
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 BOTH = pytest.mark.parametrize("direction", ["maximize", "minimize"])
 EXPERIMENTAL = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
@@ -142,7 +144,7 @@ def suggestions():
             trial = opt.ask()
             opt.tell(trial, sign * mixed_value(trial.params))
         found[direction] = [trial.params for trial in opt.trials]
-        assert [trial.diagnostics["rung"] for trial in opt.trials] == ["space-filling"] * 5 + ["pes"] * 3
+        assert [trial.diagnostics["method"] for trial in opt.trials] == ["space-filling"] * 5 + ["pes"] * 3
     return found
 
 
@@ -194,12 +196,12 @@ def test_settings_reach_the_optimizer():
     assert load_optimizer(study, sampler(LINE, "ei", 8)).method_name == "ei"
 
 
-@pytest.mark.parametrize("count, startup, rungs", [(5, 2, 2), (5, 0, 1), (6, 4, 4)])
-def test_startup_trials_fill_the_space(count, startup, rungs):
+@pytest.mark.parametrize("count, startup, methods", [(5, 2, 2), (5, 0, 1), (6, 4, 4)])
+def test_startup_trials_fill_the_space(count, startup, methods):
     study = study_of(sampler(SQUARE, n_startup_trials=startup))
     evaluate(study, SQUARE, hill, count)
-    told = [trial.diagnostics["rung"] for trial in load_optimizer(study).trials]
-    assert told == ["space-filling"] * rungs + ["logei"] * (count - rungs)
+    told = [trial.diagnostics["method"] for trial in load_optimizer(study).trials]
+    assert told == ["space-filling"] * methods + ["logei"] * (count - methods)
 
 
 # Without a search space: what trials have in common
@@ -247,7 +249,7 @@ def test_parameters_of_conditional_branches_are_not_modelled(caplog):
     assert [list(records.shared(trial)["params"]) for trial in study.trials[2:]] == [["x"]] * 5
     odd = [trial.params["odd"] for trial in study.trials if "odd" in trial.params]
     assert len(set(odd)) == 3, "drawn anew for every trial"
-    told = [record.getMessage() for record in caplog.records if record.name == "xstar.integrations.optuna"]
+    told = [record.getMessage() for record in caplog.records if record.name == SAMPLER_LOG]
     assert sum("'odd'" in message for message in told) == 1
     assert sum("'even'" in message for message in told) == 1
     assert not any("'x'" in message for message in told)
@@ -378,7 +380,7 @@ def test_a_trial_that_died_and_is_retried_is_neither_a_failure_nor_a_second_poin
     assert study.trials[4].params == dead.params
     opt = load_optimizer(study)
     assert [trial.number for trial in opt.trials] == [0, 1, 2, 4]
-    assert opt.recommend().success == 1.0
+    assert opt.recommend().feasibility == 1.0
 
 
 def _stop_heartbeat(path, trial):
@@ -406,7 +408,7 @@ def test_suggestions_are_visible_to_others_before_the_objective_asks_for_them(an
     assert list(other.trials[-1].params) == ["layers"]
     pending = load_optimizer(other).trials[-1]
     assert (pending.number, pending.state) == (6, "pending")
-    assert pending.diagnostics == {"rung": "logei", "why": None}
+    assert pending.diagnostics == {"method": "logei", "fallback": None}
     assert suggested(trial, MIXED) == pending.params
     assert other.ask(MIXED).params != pending.params
 
@@ -430,7 +432,7 @@ def test_many_parameters_with_long_names_are_shared_in_pieces_that_every_databas
 
 def share(study, trial, params):
     distributions = {name: FloatDistribution(0.0, 1.0) for name in params}
-    records.share(study._storage, trial._get_latest_trial(), xstar.Trial(trial.number, params), distributions)
+    records.share(study, trial._get_latest_trial(), xstar.Trial(trial.number, params), distributions)
 
 
 def test_quotes_and_backslashes_fit_too(database):
@@ -529,7 +531,7 @@ def test_a_point_that_another_worker_has_taken_meanwhile_is_left_to_it(monkeypat
     calls = spy_on_proposals(monkeypatch, rival)
     trial = study.ask(SQUARE)
     assert calls == [done, done]
-    assert max(abs(trial.params[name] - taken[0][name]) for name in SQUARE) >= CLOSE
+    assert max(abs(trial.params[name] - taken[0][name]) for name in SQUARE) >= SharingSettings().close
     assert records.shared(study.trials[done])["params"] == trial.params
 
 
@@ -562,7 +564,7 @@ def test_a_rival_that_is_always_faster_does_not_hold_up_the_study(monkeypatch):
     study = line_study()
     calls = spy_on_proposals(monkeypatch, lambda suggestion: add(study, suggestion.params, state=TrialState.RUNNING))
     assert 0.0 <= study.ask(LINE).params["x"] <= 1.0
-    assert calls == [3] * ATTEMPTS
+    assert calls == [3] * SharingSettings().attempts
 
 
 def test_two_threads_share_a_sampler():
@@ -641,9 +643,9 @@ def test_failures_teach_where_not_to_go():
     opt = load_optimizer(study)
     assert [trial.state == "failed" for trial in opt.trials] == failed
     best = opt.recommend()
-    assert best.success < 1.0
+    assert best.feasibility < 1.0
     assert best.params["x"] < 0.55
-    assert opt.explain({"x": 0.95}).success < best.success
+    assert opt.explain({"x": 0.95}).feasibility < best.feasibility
 
 
 def test_a_study_that_has_only_failed_goes_on():
@@ -670,7 +672,7 @@ def test_values_that_are_not_finite_are_failures(value, stored, database):
     evaluate(study, LINE, lambda params: bump(**params), 1)
     opt = load_optimizer(study)
     assert [trial.state for trial in opt.trials] == ["done"] * 3 + ["failed", "done"]
-    assert opt.recommend().success < 1.0
+    assert opt.recommend().feasibility < 1.0
     assert math.isfinite(opt.recommend().mean)
 
 
@@ -689,7 +691,7 @@ def test_retried_trials_are_no_failures():
     assert list(states(study)) == [0, 1, 2, 4], "the last attempt counts, as long as it is the last"
     add(study, {"x": 0.7}, -0.16, system_attrs={"failed_trial": 3, "retry_history": [3, 4]})
     assert list(states(study)) == [0, 1, 2, 5]
-    assert load_optimizer(study).recommend().success == 1.0
+    assert load_optimizer(study).recommend().feasibility == 1.0
 
 
 @pytest.mark.parametrize("state, value", [(TrialState.COMPLETE, 9.0), (TrialState.FAIL, None)])
@@ -702,7 +704,7 @@ def test_withdrawn_trials_do_not_count(state, value):
     assert list(states(study)) == [0, 1, 2]
     trial = study.ask(LINE)
     assert (trial.number, trial.params) == (3, before)
-    assert load_optimizer(study).recommend().success == 1.0
+    assert load_optimizer(study).recommend().feasibility == 1.0
 
 
 def test_a_running_trial_can_be_withdrawn():
@@ -729,7 +731,7 @@ def test_violated_constraints_are_failures(stored, database):
     opt = load_optimizer(study)
     assert [trial.state for trial in opt.trials] == ["failed" if too_hot else "done" for too_hot in hot]
     assert {trial.reason for trial in opt.trials if trial.state == "failed"} == {"a constraint is violated"}
-    assert opt.recommend().success < 1.0
+    assert opt.recommend().feasibility < 1.0
     assert max(trial.params["x"] for trial in study.trials[-5:]) < 0.75
 
 
@@ -895,14 +897,14 @@ def test_trials_that_lack_a_parameter_say_nothing():
     assert list(states(study)) == [0, 1, 2]
 
 
-def test_a_parameter_that_is_held_fixed_later_says_the_same_to_the_sampler_and_to_load_optimizer():
+def test_a_parameter_that_is_held_fixed_later_says_the_same_to_the_sampler_and_to_load_optimizer(monkeypatch):
+    used, propose = [], Optimizer.propose
+    monkeypatch.setattr(Optimizer, "propose", lambda self, *rest: used.append(self) or propose(self, *rest))
     study = study_of(sampler())
     evaluate(study, {**LINE, "k": IntDistribution(1, 5)}, lambda params: bump(params["x"]) + params["k"], 6)
     evaluate(study, {**LINE, "k": IntDistribution(3, 3)}, lambda params: bump(params["x"]) + params["k"], 2)
-    used = study.sampler._latest
-    assert used is not None
     told = {trial.number for trial in load_optimizer(study).trials} - {7}
-    assert {trial.number for trial in used.trials} == told
+    assert {trial.number for trial in used[-1].trials} == told
 
 
 def test_parameters_with_one_value_do_no_harm():
@@ -1021,7 +1023,7 @@ def test_some_parameters_may_be_held_fixed(space):
     for trial in study.trials[5:]:
         assert trial.params["y"] == 0.6
         assert records.shared(trial)["params"] == {"x": trial.params["x"]}
-        assert records.shared(trial)["rung"] == "logei"
+        assert records.shared(trial)["method"] == "logei"
     study.sampler = base
     assert set(study.ask(SQUARE).params) == {"x", "y"}
     assert len(load_optimizer(study).trials) == 11
@@ -1039,7 +1041,7 @@ def test_a_copy_of_a_sampler_suggests_the_same(copied):
         twin.add_trial(trial)
     assert twin.ask(SQUARE).params == study.ask(SQUARE).params
     evaluate(twin, SQUARE, hill, 1)
-    assert study.sampler._latest is not twin.sampler._latest
+    assert study.sampler._models is not twin.sampler._models
 
 
 @pytest.mark.parametrize("space", [None, SQUARE], ids=["found", "given"])
@@ -1063,7 +1065,8 @@ def test_independent_parameters_depend_on_seed_number_and_name():
 
 
 def test_without_a_seed_one_is_drawn():
-    one, other = XstarSampler(method=QUICK), XstarSampler(method=QUICK)
+    assert XstarSampler().seed == 0, "as everywhere"
+    one, other = XstarSampler(seed=None, method=QUICK), XstarSampler(seed=None, method=QUICK)
     assert one.seed != other.seed
     runs = [evaluate(study_of(given), LINE, lambda params: bump(**params), 4) for given in (one, other)]
     assert runs[0] != runs[1]
@@ -1082,8 +1085,8 @@ def test_a_study_that_is_continued_is_the_one_that_was_not_interrupted(space, da
 
 
 def test_a_model_is_used_again_only_while_the_results_are_the_same(monkeypatch):
-    fits, fit = [], Optimizer._fit
-    monkeypatch.setattr(Optimizer, "_fit", lambda self, evidence: fits.append(evidence) or fit(self, evidence))
+    fits, fit = [], cache.fit
+    monkeypatch.setattr(cache, "fit", lambda settings, evidence: fits.append(evidence) or fit(settings, evidence))
     study = line_study()
     trials = [study.ask(LINE) for _ in range(3)]
     assert len(fits) == 1
@@ -1134,9 +1137,9 @@ def test_a_study_says_what_is_known_about_the_optimum(direction, database):
     assert optima.params.keys() == MIXED.keys()
     why = opt.explain(8)
     assert why.params == study.trials[8].params
-    assert why.rung == "logei"
+    assert why.method == "logei"
     assert why.bits >= 0.0
-    assert opt.explain(0).rung is None, "the first trial was drawn at random"
+    assert opt.explain(0).method is None, "the first trial was drawn at random"
 
 
 def test_what_is_told_to_a_loaded_optimizer_does_not_reach_the_study():

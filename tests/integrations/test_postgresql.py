@@ -186,7 +186,7 @@ def test_workers_share_a_study(server, start_study, count, each):
     # Without a lock, two that choose at the same moment may meet; that has to stay rare.
     assert len({tuple(sorted(trial.params.items())) for trial in trials}) >= 0.95 * total
     assert all(trial.value == branin(**trial.params) for trial in trials)
-    assert [records.shared(trial).get("rung") for trial in trials].count("logei") > total - 20
+    assert [records.shared(trial).get("method") for trial in trials].count("logei") > total - 20
     assert study.best_value < (0.41 if total == 200 else 2.0)  # The minimum is 0.398.
 
 
@@ -288,7 +288,7 @@ def test_the_programs_of_the_guide(server, connect, tmp_path):
     trials = optuna.load_study(study_name="tune", storage=connect()).get_trials()
     assert 12 <= len(trials) <= 14
     assert {trial.state for trial in trials} == {TrialState.COMPLETE}
-    assert [records.shared(trial).get("rung") for trial in trials].count("pes") >= 6
+    assert [records.shared(trial).get("method") for trial in trials].count("pes") >= 6
 
 
 DEFINITION = """
@@ -301,7 +301,7 @@ method = "random"
 x = {{ low = 0.0, high = 1.0 }}
 
 [run]
-trials = 30
+budget = 30
 heartbeat = 5
 command = ["sh", "-c", "{script}"]
 """

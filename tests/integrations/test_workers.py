@@ -25,5 +25,5 @@ def test_three_processes_on_sqlite(tmp_path):
     trials = study.get_trials()
     assert [trial.number for trial in trials] == list(range(15))
     assert {trial.state for trial in trials} == {TrialState.COMPLETE}
-    assert [records.shared(trial).get("rung") for trial in trials].count("pes") >= 9
+    assert [records.shared(trial).get("method") for trial in trials].count("pes") >= 9
     assert study.best_value < 0.5

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from xstar.acquisition import EI, ES, MES, PES, LogEI, Thompson
+from xstar.acquisition import EI, ES, MES, PES, LogEI, Prepared, Thompson
 from xstar.acquisition.mean import MeanScore
-from xstar.feasibility.model import Success
 from xstar.errors import DataError, SettingsError
+from xstar.feasibility import Feasibility
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential
-from xstar.numerics import arrays
 from xstar.lockstep.streams import Streams
+from xstar.numerics import arrays
 from xstar.search import BoxSearch, Domain, Interval, Lattice, MixedSearch
 from xstar.search.candidates import draw_grouped
 
@@ -20,7 +20,7 @@ class Mean:
     """The posterior mean, prepared like an acquisition."""
 
     def prepare(self, post, rng):
-        return MeanScore(post)
+        return Prepared(MeanScore(post.by_problem()))
 
 
 DRAWING = {
@@ -199,22 +199,22 @@ def test_the_samples_are_those_of_each(acquisition):
     whole, singles = all_scores(acquisition, parts, SquaredExponential())
     for r, single in enumerate(singles):
         if isinstance(acquisition, PES):
-            np.testing.assert_allclose(whole.maximizers.x[r], single.maximizers.x[0], atol=1e-5)
-            np.testing.assert_allclose(whole.maximizers.value[r], single.maximizers.value[0], rtol=1e-8)
+            np.testing.assert_allclose(whole.score.maximizers.x[r], single.score.maximizers.x[0], atol=1e-5)
+            np.testing.assert_allclose(whole.score.maximizers.value[r], single.score.maximizers.value[0], rtol=1e-8)
         else:
-            np.testing.assert_allclose(whole.maxima[r], single.maxima[0], rtol=1e-8)
+            np.testing.assert_allclose(whole.score.maxima[r], single.score.maxima[0], rtol=1e-8)
 
 
-def test_problems_with_fewer_rivals_have_none_in_their_place():
-    """Where all maximizers of a problem are at one place, it has one rival; others have theirs."""
+def test_problems_with_fewer_competitors_have_none_in_their_place():
+    """Where all maximizers of a problem are at one place, it has one competing point; others have theirs."""
     parts = data()
     X, y = parts[0], parts[1].copy()
     y[1] = -40.0 * np.sum((X[1] - 0.5) ** 2, axis=-1)  # a steep hill: all paths agree where its top is
     parts = (X, y, *parts[2:])
     whole, singles = all_scores(PES(20, 200), parts, SquaredExponential())
     x = np.random.default_rng(7).random((R, 6, 2))
-    rivals = [single.conditioned.functionals.rivals.shape[-2] for single in singles]
-    assert min(rivals) == rivals[1] < max(rivals)
+    competitors = [single.score.conditioned.functionals.competitors.shape[-2] for single in singles]
+    assert min(competitors) == competitors[1] < max(competitors)
     value, gradient = exact(whole, x, range(R))
     for r, single in enumerate(singles):
         one_value, one_gradient = exact(single, x[r : r + 1], [0])
@@ -299,8 +299,8 @@ def test_entropy_search_is_for_one_problem():
 @pytest.mark.parametrize("acquisition", [PES(8, 100), MES(8, 100), EI(), LogEI(), Thompson(1, 100), ES(8)])
 def test_what_is_for_one_problem_at_a_time_is_refused(acquisition):
     post, points = together(data(), SquaredExponential()), np.array([[0.5, 0.5]])
-    chance = Success.fit(Matern52(), points, 1.0 - 0.5 * points)
-    for more in ({"pending": points}, {"success": chance}):
+    feasibility = Feasibility.fit(points, 1.0 - 0.5 * points)
+    for more in ({"pending": points}, {"restriction": feasibility}):
         with pytest.raises(SettingsError, match="for one problem at a time"):
             acquisition.prepare(post, streams(range(R)), **more)
 
@@ -317,9 +317,14 @@ def test_domains_that_are_not_continuous_are_refused(acquisition):
         )
 
 
-def test_several_paths_of_several_problems_are_refused():
-    with pytest.raises(SettingsError, match="several problems get one path each; received num_samples=2"):
-        Thompson(2, 100).prepare(together(data(), SquaredExponential()), streams(range(R)))
+def test_several_paths_of_several_problems_are_the_envelopes_of_each():
+    x = np.random.default_rng(7).random((R, 6, 2))
+    whole, singles = all_scores(Thompson(2, 100), data(), SquaredExponential())
+    value, gradient = exact(whole, x, range(R))
+    for r, single in enumerate(singles):
+        one_value, one_gradient = exact(single, x[r : r + 1], [0])
+        assert_same(value[r], one_value[0])
+        assert_same(gradient[r], one_gradient[0])
 
 
 def test_axes_that_are_not_those_of_problems_are_named():

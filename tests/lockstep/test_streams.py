@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from xstar.errors import SettingsError
-from xstar.numerics.streams import Streams, common, permutations
+from xstar.lockstep import Streams
+from xstar.numerics.random import common, permutations
 
 SEEDS = (3, 14, 15, 92)
 DRAWS = {

@@ -3,7 +3,7 @@ import pytest
 
 from xstar.errors import DataError, SettingsError
 from xstar.numerics.arrays import namespace
-from xstar.numerics.checks import _place, floats, integer, positive
+from xstar.numerics.checks import _converted, floats, integer, positive
 
 
 def test_floats_keeps_namespace_and_makes_float64(backend):
@@ -49,7 +49,7 @@ def test_scalars_can_be_placed_on_another_device():
     """torch refuses to copy a zero-dimensional NumPy array to another device; its meta device stands in for a GPU."""
     import torch
 
-    placed = _place(1.0, "amplitude", namespace(torch.zeros(1)), torch.device("meta"))
+    placed = _converted(1.0, "amplitude", namespace(torch.zeros(1)), torch.device("meta"))
     assert placed.device.type == "meta"
 
 

@@ -7,31 +7,17 @@ import pytest
 from scipy.stats import qmc
 
 from xstar.errors import SettingsError
-from xstar.numerics.designs import latin_hypercube, sobol
+from xstar.numerics.designs import sobol
 
 
-@pytest.mark.parametrize("design", [sobol, latin_hypercube])
 @pytest.mark.parametrize("count", [0, 1, 3, 64, 100])
-def test_points_lie_in_the_cube_and_follow_the_seed(design, count):
-    points = design(count, 4, np.random.default_rng(3))
+def test_points_lie_in_the_cube_and_follow_the_seed(count):
+    points = sobol(count, 4, np.random.default_rng(3))
     assert points.shape == (count, 4)
     assert np.all((points >= 0.0) & (points < 1.0))
-    np.testing.assert_array_equal(points, design(count, 4, np.random.default_rng(3)))
+    np.testing.assert_array_equal(points, sobol(count, 4, np.random.default_rng(3)))
     if count:
-        assert not np.array_equal(points, design(count, 4, np.random.default_rng(4)))
-
-
-def test_a_latin_hypercube_has_one_point_in_each_slice(rng):
-    points = latin_hypercube(20, 3, rng)
-    for column in points.T:
-        assert sorted(np.floor(column * 20).astype(int)) == list(range(20))
-
-
-def test_latin_hypercubes_are_uniform(rng):
-    """Their corner cells are hit as often as others: 5 standard deviations of a binomial count."""
-    points = np.concatenate([latin_hypercube(3, 2, rng) for _ in range(3000)])
-    counts, *_ = np.histogram2d(*points.T, bins=6, range=[[0, 1], [0, 1]])
-    assert np.max(np.abs(counts - 250)) < 5 * math.sqrt(250)
+        assert not np.array_equal(points, sobol(count, 4, np.random.default_rng(4)))
 
 
 def test_sobol_points_are_balanced(rng):
@@ -108,8 +94,8 @@ def test_many_dimensions_are_no_trouble(rng):
 
 def test_designs_need_no_scipy_stats():
     """It takes longer to import than a suggestion takes."""
-    code = "import sys, numpy as np; from xstar.numerics.designs import latin_hypercube, sobol; rng = np.random"
-    code += ".default_rng(0); sobol(9, 2, rng); latin_hypercube(9, 2, rng); print('scipy.stats' in sys.modules)"
+    code = "import sys, numpy as np; from xstar.numerics.designs import sobol"
+    code += "; sobol(9, 2, np.random.default_rng(0)); print('scipy.stats' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -126,4 +112,4 @@ def test_bad_sizes_are_named(rng, count, dimension, message):
 
 def test_a_seed_is_not_a_generator():
     with pytest.raises(SettingsError, match=r"rng must be a Generator, for example numpy.random.default_rng\(0\)"):
-        latin_hypercube(3, 2, 7)
+        sobol(3, 2, 7)

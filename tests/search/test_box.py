@@ -6,8 +6,8 @@ from xstar.errors import DataError, SettingsError
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths
 from xstar.numerics.arrays import to_numpy
 from xstar.numerics.ascent import Evaluation
-from xstar.search import BoxSearch, draw_candidates
-from xstar.search.box import FINISHED, pick_basins
+from xstar.search import BoxSearch, SearchSettings, draw_candidates
+from xstar.search.box import pick_basins
 from xstar.search.candidates import draw_grouped
 
 
@@ -142,7 +142,9 @@ def test_few_candidates_are_enough(rng, count):
 
 def test_candidates_cover_the_cube_the_data_and_the_neighbourhood(backend, rng):
     known, around = rng.random((7, 3)), np.array([[0.0, 0.5, 1.0]])
-    points = backend.numpy(draw_candidates(64, backend.array(known), rng, around=around, num_spray=5))
+    points = backend.numpy(
+        draw_candidates(64, backend.array(known), rng, around=around, settings=SearchSettings(num_perturbations=5))
+    )
     assert points.shape == (64 + 7 + 1 + 15, 3)
     assert np.all((points >= 0.0) & (points <= 1.0))
     np.testing.assert_array_equal(points[64:71], known)
@@ -242,7 +244,7 @@ def test_all_climbs_begin_roughly_and_two_are_finished(rng):
     found = BoxSearch(num_starts=9, tolerance=1e-12).maximize(objective, draw_candidates(1024, np.zeros((0, 2)), rng))
     assert objective.rough_widths[:2] == [9, 9]
     assert len(objective.rough_widths) <= 1 + 5
-    assert objective.exact_widths[0] == FINISHED == 2
+    assert objective.exact_widths[0] == SearchSettings().num_finished == 2
     assert max(objective.exact_widths) == 2
     np.testing.assert_allclose(found.gradient, 0.0, atol=1e-6)
 

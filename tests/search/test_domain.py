@@ -50,11 +50,11 @@ def test_a_logarithmic_lattice_rounds_to_the_nearest_whole_number(low, levels, r
     np.testing.assert_array_equal(lattice.index(u) + low, np.rint(values))
     whole = low + np.arange(levels)
     expected = np.log(whole / (low - 0.5)) / np.log((low + levels - 0.5) / (low - 0.5))
-    np.testing.assert_allclose(lattice.place(np.arange(levels)), expected, atol=1e-12)
+    np.testing.assert_allclose(lattice.encode(np.arange(levels)), expected, atol=1e-12)
 
 
 def test_a_lattice_keeps_half_a_step_of_margin():
-    np.testing.assert_allclose(Lattice(4).place(np.arange(4)), [0.125, 0.375, 0.625, 0.875])
+    np.testing.assert_allclose(Lattice(4).encode(np.arange(4)), [0.125, 0.375, 0.625, 0.875])
 
 
 @pytest.mark.parametrize("levels", [2, 3, 7])
@@ -67,7 +67,7 @@ def test_any_two_alternatives_are_at_distance_one(levels):
 @pytest.mark.parametrize("level", [0, 1, 10**15 // 3, 10**15 - 2, 10**15 - 1])
 def test_levels_of_a_huge_lattice_are_exact(level):
     lattice = Lattice(10**15)
-    assert int(lattice.index(lattice.place(float(level)))) == level
+    assert int(lattice.index(lattice.encode(float(level)))) == level
 
 
 @given(domains(SMALL))
@@ -134,7 +134,7 @@ def test_neighbours_are_legal_and_one_block_away(domain, seed):
 
 def test_neighbours_reach_adjacent_levels_and_all_other_choices(rng):
     domain = Domain((Lattice(3), Choice(4)))
-    start = np.concatenate([Lattice(3).place([1]), Choice(4).place(np.asarray(2))])[None]
+    start = np.concatenate([Lattice(3).encode([1]), Choice(4).encode(np.asarray(2))])[None]
     around = {(int(Lattice(3).index(x[0])), int(Choice(4).index(x[1:]))) for x in domain.neighbours(start, rng)[0]}
     assert around == {(0, 2), (2, 2), (1, 0), (1, 1), (1, 3)}
 

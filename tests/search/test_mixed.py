@@ -26,7 +26,7 @@ def brute_force(paths, domain, resolution):
         if isinstance(block, Interval):
             grids.append(np.linspace(0.0, 1.0, resolution)[:, None])
         else:
-            grids.append(block.place(np.arange(block.levels)).reshape(-1, block.width))
+            grids.append(block.encode(np.arange(block.levels)).reshape(-1, block.width))
     combined = [np.concatenate(parts) for parts in itertools.product(*grids)]
     return np.max(to_numpy(paths(np.array(combined))), axis=1)
 

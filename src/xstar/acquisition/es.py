@@ -17,7 +17,7 @@ Notation
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,53 +26,98 @@ import numpy as np
 from xstar.acquisition.base import Acquisition, Score, fantasize
 from xstar.acquisition.improvement import ImprovementScore
 from xstar.acquisition.prepared import Prepared
-from xstar.entropy.ep import expectation_propagation
+from xstar.entropy.conditioned import LEAST_VARIANCE
+from xstar.entropy.ep import EPSettings, expectation_propagation, site_factor
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, add_diagonal, identity, move, namespace, solve_lower, to_numpy, zeros
 from xstar.numerics.ascent import Evaluation
-from xstar.numerics.checks import integer
+from xstar.numerics.checks import instance, integer, positive
 from xstar.numerics.designs import sobol
-from xstar.numerics.linalg import safe_cholesky
 from xstar.numerics.random import Generators, Random
 from xstar.search.box import distinct
 from xstar.search.region import Region
 
-CANDIDATES = 2048
-"""Sobol points among which the representers are drawn."""
-INNOVATIONS = 20
-"""Gauss-Hermite nodes for the outcome of an observation."""
-SAME = 1e-7
-"""Values whose difference has less variance than this share of the largest are not ordered."""
-NUGGET = 1e-5
-"""Variance of the representers' own noise, as a share of their mean variance."""
-LEAST_VARIANCE = 1e-13
-"""A prediction with less variance than this share of the prior's, noise included, is as good as known."""
 STEP = 1e-5
-"""Of the difference quotients."""
+"""Of the difference quotients: the cube has side 1, and scores are exact to about 1e-12."""
+
+
+@dataclass(frozen=True)
+class ESSettings:
+    """What Entropy Search may be tuned by (`python -m benchmarks.accuracy` compares it with the truth).
+
+    Parameters
+    ----------
+    num_candidates : int
+        Sobol points among which the representers are drawn.
+    num_outcomes : int
+        Gauss-Hermite nodes for the outcome of an observation.
+    least_difference : float
+        Values whose difference has less variance than this share of the largest are not ordered.
+    nugget : float
+        Variance of the representers' own noise, as a share of their mean variance: close ones have values that are
+        combinations of each other, and EP needs them apart.
+    ep : EPSettings
+        Of the orderings. A probability of the maximum need not be exact, and there are many.
+    """
+
+    num_candidates: int = 2048
+    num_outcomes: int = 20
+    least_difference: float = 1e-7
+    nugget: float = 1e-5
+    ep: EPSettings = field(default_factory=lambda: EPSettings(tolerance=1e-4, max_sweeps=50))
+
+    def __post_init__(self) -> None:
+        integer(self.num_candidates, "num_candidates", 2)
+        integer(self.num_outcomes, "num_outcomes", 1)
+        positive(self.least_difference, "least_difference")
+        positive(self.nugget, "nugget")
+        instance(self.ep, "ep", EPSettings, "EPSettings()")
 
 
 @dataclass(frozen=True)
 class ES(Acquisition):
-    """Entropy Search with `num_representers` points; its gradient is a difference quotient."""
+    """Entropy Search: the expected information about which of some representer points is best, in nats.
+
+    Its gradient is a difference quotient.
+
+    Parameters
+    ----------
+    num_representers : int
+        Points that stand for the cube.
+    settings : ESSettings
+        Everything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import ES
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> ES(num_representers=8).prepare(post, np.random.default_rng(0))([[0.1], [0.8]]).shape
+    (2,)
+    """
 
     num_representers: int = 40
+    settings: ESSettings = ESSettings()
 
     def __post_init__(self) -> None:
         integer(self.num_representers, "num_representers", 2)
+        instance(self.settings, "settings", ESSettings, "ESSettings()")
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         if isinstance(rng, Generators) or post.batch_shape[0] > 1:
             raise SettingsError("ES is for one problem at a time.")
         later = fantasize(post, pending)
-        candidates = move(distinct(region.domain.snap(sobol(CANDIDATES, post.dimension, rng))), post.data.X)
+        design = sobol(self.settings.num_candidates, post.dimension, rng)
+        candidates = move(distinct(region.domain.snap(design)), post.data.X)
         log_weight = to_numpy(Prepared(ImprovementScore(later, logarithm=True))(candidates))
         if region.restriction is not None:
             log_weight = log_weight + region.restriction.penalty(to_numpy(candidates))
         # The largest of log weight + Gumbel noise are a draw without replacement, in proportion to the weights.
         picked = np.argsort(-(log_weight + rng.gumbel(size=len(log_weight))), kind="stable")[: self.num_representers]
         representers = move(to_numpy(candidates)[picked], post.data.X)
-        return ESScore(later.joined(), representers, move(log_weight[picked], post.data.X))
+        return ESScore(later.joined(), representers, move(log_weight[picked], post.data.X), self.settings)
 
 
 @dataclass(frozen=True)
@@ -85,6 +130,7 @@ class ESScore(Score):
     """z, shape (N, d)."""
     log_density: Array
     """log u, shape (N,)."""
+    settings: ESSettings = ESSettings()
 
     @property
     def like(self) -> Array:
@@ -97,7 +143,7 @@ class ESScore(Score):
     @property
     def elements_per_point(self) -> int:
         H, N = self._beliefs.log_p.shape
-        return int(H * N * (N + INNOVATIONS))
+        return int(H * N * (N + self.settings.num_outcomes))
 
     @property
     def diagnostics(self) -> Mapping[str, Any]:
@@ -109,8 +155,9 @@ class ESScore(Score):
         xp = namespace(self.representers)
         mean, covariance = self.post.joint(self.representers)
         # Close representers have values that are combinations of each other; noise of their own keeps EP sound.
-        nugget = NUGGET * xp.mean(xp.linalg.diagonal(covariance), axis=-1, keepdims=True)
-        return maximum_probabilities(mean, add_diagonal(covariance, xp.broadcast_to(nugget, mean.shape)))
+        nugget = self.settings.nugget * xp.mean(xp.linalg.diagonal(covariance), axis=-1, keepdims=True)
+        noisy = add_diagonal(covariance, xp.broadcast_to(nugget, mean.shape))
+        return maximum_probabilities(mean, noisy, self.settings)
 
     @cached_property
     def _whitened(self) -> Array:
@@ -130,7 +177,7 @@ class ESScore(Score):
         b = xp.matmul(a, xp.linalg.matrix_transpose(self._beliefs.slope))
         c = xp.sum(xp.matmul(a[:, None, :, :], self._beliefs.bend) * a[:, None, :, :], axis=-1)
         b, c = b[..., None], xp.linalg.matrix_transpose(c)[..., None]
-        points, shares = np.polynomial.hermite_e.hermegauss(INNOVATIONS)
+        points, shares = np.polynomial.hermite_e.hermegauss(self.settings.num_outcomes)
         nodes, weights = move(points, X), move(shares / shares.sum(), X)
         change = b * nodes - 0.5 * c * nodes**2 - 0.5 * b * b + 0.5 * c
         before = self._beliefs.log_p[:, None, :]
@@ -139,7 +186,7 @@ class ESScore(Score):
         return xp.mean(gain - self._information(before, self.log_density, axis=-1), axis=0)[None, :]
 
     def evaluate(self, X: Array, /) -> Evaluation:
-        """The gradient is a difference quotient."""
+        """Return scores and difference quotients of them."""
         xp = namespace(X)
         d = int(X.shape[-1])
         steps = STEP * identity(d, X)
@@ -170,8 +217,9 @@ class Beliefs(NamedTuple):
     """Of EP, shape (H, N)."""
 
 
-def maximum_probabilities(mean: Array, covariance: Array) -> Beliefs:
-    """Return the probability that each entry of a Gaussian vector is the largest; `mean` (H, N), `covariance` (H, N, N)."""
+def maximum_probabilities(mean: Array, covariance: Array, settings: ESSettings | None = None) -> Beliefs:
+    """Return the probability that each entry of Gaussian vectors (H, N) is the largest; `covariance` (H, N, N)."""
+    settings = settings or ESSettings()
     xp = namespace(mean)
     H, N = mean.shape
     pairs = move(np.stack([np.eye(N)[i] - np.delete(np.eye(N), i, axis=0) for i in range(N)]), mean)
@@ -181,12 +229,11 @@ def maximum_probabilities(mean: Array, covariance: Array) -> Beliefs:
     nothing = zeros((H, N, N - 1), mean)
     scale = xp.max(xp.linalg.diagonal(covariance), axis=-1)[:, None, None]
     # Values that differ by rounding alone are not ordered.
-    imposed = xp.linalg.diagonal(V0) > SAME * scale
-    sites = expectation_propagation(m0, V0, nothing, nothing, imposed, tolerance=1e-4, max_sweeps=50)
+    imposed = xp.linalg.diagonal(V0) > settings.least_difference * scale
+    sites = expectation_propagation(m0, V0, nothing, nothing, imposed, settings.ep)
     r = sites.shift - sites.precision * sites.mean
     root = xp.sqrt(sites.precision)
-    factor = safe_cholesky(identity(N - 1, mean) + root[..., :, None] * V0 * root[..., None, :]).factor
-    half = solve_lower(factor, root[..., :, None] * pairs)
+    half = solve_lower(site_factor(V0, root), root[..., :, None] * pairs)
     return Beliefs(
         _normalized(sites.log_evidence, axis=-1),
         xp.matmul(transposed, r[..., None])[..., 0],

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from xstar.acquisition.base import Acquisition, Score, fantasize
+from xstar.acquisition.of_posterior import PosteriorScore
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation
@@ -21,13 +22,21 @@ from xstar.numerics.random import Random
 from xstar.search.candidates import inside_cube
 from xstar.search.region import Region
 
-LEAST_SD = 1e-10
-"""The predicted standard deviation is not taken below this share of the amplitude."""
-
 
 @dataclass(frozen=True)
 class EI(Acquisition):
-    """Expected improvement, averaged over hyperparameter samples."""
+    """Expected improvement over the incumbent, averaged over hyperparameter samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import EI
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> near, far = EI().prepare(post, np.random.default_rng(0))([[0.75], [0.2]])
+    >>> bool(near > far)
+    True
+    """
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=False)
@@ -35,36 +44,33 @@ class EI(Acquisition):
 
 @dataclass(frozen=True)
 class LogEI(Acquisition):
-    """The logarithm of expected improvement: the same ranking, without underflow far from the best."""
+    """The logarithm of expected improvement: the same ranking, without underflow far from the incumbent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import LogEI
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> near, far = LogEI().prepare(post, np.random.default_rng(0))([[0.75], [0.2]])
+    >>> bool(near > far)
+    True
+    """
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         return ImprovementScore(fantasize(post, pending), logarithm=True)
 
 
 @dataclass(frozen=True)
-class ImprovementScore(Score):
+class ImprovementScore(PosteriorScore):
     """EI or its logarithm."""
 
     post: Posterior
-    """Leading axes (R, H)."""
     logarithm: bool
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
         return self.logarithm
-
-    @property
-    def like(self) -> Array:
-        return self.post.data.X
-
-    @property
-    def num_problems(self) -> int:
-        return int(self.post.batch_shape[0])
-
-    @property
-    def elements_per_point(self) -> int:
-        R, H = self.post.batch_shape
-        return int(R * H * (2 + self.post.data.count))
 
     @property
     def diagnostics(self) -> Mapping[str, Any]:
@@ -88,12 +94,12 @@ class ImprovementScore(Score):
 
     def value(self, X: Array, /) -> Array:
         mean, variance = self.post.predict(X[:, None, ...])
-        return self._combine(self._log_improvement(mean, self._sd(variance)))
+        return self._combine(self._log_improvement(mean, self.sd(variance)))
 
     def evaluate(self, X: Array, /) -> Evaluation:
         xp = namespace(X)
         mean, variance, mean_slope, variance_slope = self.post.predict_gradient(X[:, None, ...])
-        sd = self._sd(variance)
+        sd = self.sd(variance)
         each = self._log_improvement(mean, sd)
         value = self._combine(each)
         z = (mean - self.best[..., None]) / sd
@@ -102,10 +108,6 @@ class ImprovementScore(Score):
         slope = (sd_slope + (mean_slope - z[..., None] * sd_slope) / excess[..., None]) / sd[..., None]
         share = xp.exp(each - value[:, None, :]) if self.logarithm else xp.exp(each)
         return Evaluation(value, xp.sum(share[..., None] * slope, axis=1) / each.shape[1])
-
-    def _sd(self, variance: Array) -> Array:
-        xp = namespace(variance)
-        return xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[..., None]) ** 2))
 
     def _log_improvement(self, mean: Array, sd: Array) -> Array:
         xp = namespace(mean)

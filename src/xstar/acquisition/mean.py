@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from xstar.acquisition.base import Score
+from xstar.acquisition.of_posterior import PosteriorScore
 from xstar.gp.paths import Paths, mean_function
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, namespace
@@ -13,25 +13,11 @@ from xstar.numerics.ascent import Evaluation
 
 
 @dataclass(frozen=True)
-class MeanScore(Score):
+class MeanScore(PosteriorScore):
     """The posterior mean, averaged over hyperparameter samples; better by a sum when weighed."""
 
     post: Posterior
-    """Leading axes (R, H), as `Posterior.by_problem` has them."""
     additive = True
-
-    @property
-    def like(self) -> Array:
-        return self.post.data.X
-
-    @property
-    def num_problems(self) -> int:
-        return int(self.post.batch_shape[0])
-
-    @property
-    def elements_per_point(self) -> int:
-        R, H = self.post.batch_shape
-        return int(R * H * (2 + self.post.data.count))
 
     @cached_property
     def _functions(self) -> Paths:

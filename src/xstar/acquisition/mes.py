@@ -7,16 +7,16 @@ With g = (f_star - mean) / sd for sampled maximum values f_star, the score is th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
-from xstar.acquisition.improvement import LEAST_SD
-from xstar.entropy.maximizers import draw_maximizers
+from xstar.acquisition.of_posterior import PosteriorScore
+from xstar.entropy.maximizers import MaximizerSettings, draw_maximizers
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, namespace, take_rows
 from xstar.numerics.ascent import Evaluation
-from xstar.numerics.checks import integer
+from xstar.numerics.checks import instance, integer
 from xstar.numerics.normal import log_ndtr, log_ndtr_tail, truncated_moments
 from xstar.numerics.random import Random
 from xstar.search.region import Region
@@ -24,40 +24,53 @@ from xstar.search.region import Region
 
 @dataclass(frozen=True)
 class MES(Acquisition):
-    """Max-value entropy search with at least `num_samples` maximum values, as many for each hyperparameter sample."""
+    """Max-value entropy search: the expected information about the value of the maximum, in nats.
+
+    Parameters
+    ----------
+    num_samples : int
+        At least so many sampled maximum values, as many for each hyperparameter sample.
+    num_features : int
+        Random features of a sample path.
+    maximizers : MaximizerSettings
+        How sample paths are maximized.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import MES
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> MES(num_samples=10).prepare(post, np.random.default_rng(0))([[0.1], [0.8]]).shape
+    (2,)
+    """
 
     num_samples: int = 50
     num_features: int = 512
+    maximizers: MaximizerSettings = field(default_factory=MaximizerSettings)
 
     def __post_init__(self) -> None:
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
+        instance(self.maximizers, "maximizers", MaximizerSettings, "MaximizerSettings()")
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         drawn = draw_maximizers(
-            post, share_out(self.num_samples, post), rng, num_features=self.num_features, region=region
-        )
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, region=region,
+            settings=self.maximizers,
+        )  # fmt: skip
         return MESScore(*condition_on_pending(post, drawn.paths, pending, rng), drawn.value)
 
 
 @dataclass(frozen=True)
-class MESScore(Score):
+class MESScore(PosteriorScore):
     """The information in nats."""
 
     post: Posterior
-    """Leading axes (R, H)."""
     alpha: Array
     """K^{-1} of each path's targets, shape (R, H, 1 or S, n)."""
     maxima: Array
     """f_star, shape (R, H, S)."""
-
-    @property
-    def like(self) -> Array:
-        return self.post.data.X
-
-    @property
-    def num_problems(self) -> int:
-        return int(self.maxima.shape[0])
 
     @property
     def elements_per_point(self) -> int:
@@ -100,8 +113,7 @@ class MESScore(Score):
 
     def _gap(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """g (R, H, S, m) and sd (R, H, m)."""
-        xp = namespace(variance)
-        sd = xp.sqrt(xp.maximum(variance, (LEAST_SD * self.post.hyper.amplitude[..., None]) ** 2))
+        sd = self.sd(variance)
         return (self.maxima[..., None] - mean) / sd[:, :, None, :], sd
 
 

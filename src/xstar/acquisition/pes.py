@@ -8,38 +8,113 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from xstar.acquisition.base import Acquisition, Score, condition_on_pending, share_out
-from xstar.entropy.conditioned import Conditioned, Prediction, Truncation, condition
+from xstar.entropy.conditioned import (
+    LEAST_VARIANCE,
+    Conditioned,
+    ConditioningSettings,
+    Prediction,
+    Truncation,
+    condition,
+)
 from xstar.entropy.constraints import constrain
 from xstar.entropy.functionals import Functionals
-from xstar.entropy.maximizers import Maximizers, draw_maximizers
+from xstar.entropy.maximizers import Maximizers, MaximizerSettings, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, move, namespace, take_rows, to_numpy
 from xstar.numerics.ascent import Evaluation
-from xstar.numerics.checks import integer
+from xstar.numerics.checks import instance, integer, positive
 from xstar.numerics.random import Random, permutations
 from xstar.search.candidates import inside_cube
 from xstar.search.region import Region
 
+LEAST_REMAINING = 1e-12
+"""No sample is taken to leave less than this share of the variance: the logarithm of what remains stays finite."""
+
+
+@dataclass(frozen=True)
+class PESSettings:
+    """What Predictive Entropy Search may be tuned by, beside the fields of `PES`.
+
+    Parameters
+    ----------
+    num_screening_samples : int
+        Samples that candidates are ranked by, and that the first iterations of a search see; the rest of it sees all
+        (`python -m benchmarks.speed`).
+    min_distance : float
+        Competing points among the maximizers are at least this far from each other in some coordinate: closer ones say
+        the same twice (`python -m benchmarks.accuracy`).
+    max_ep_residual : float
+        A sample whose EP still moved by this much in its last sweep is not used (`python -m benchmarks.robustness`).
+    maximizers : MaximizerSettings
+        How sample paths are maximized.
+    conditioning : ConditioningSettings
+        How the posterior is conditioned on a maximizer, and how EP iterates.
+
+    Examples
+    --------
+    >>> from xstar.acquisition import PES, PESSettings
+    >>> from xstar.entropy import ConditioningSettings, EPSettings
+    >>> undamped = PES(settings=PESSettings(conditioning=ConditioningSettings(ep=EPSettings(damping=1.0))))
+    >>> undamped.settings.conditioning.ep.damping
+    1.0
+    """
+
+    num_screening_samples: int = 10
+    min_distance: float = 0.03
+    max_ep_residual: float = 1e-2
+    maximizers: MaximizerSettings = field(default_factory=MaximizerSettings)
+    conditioning: ConditioningSettings = field(default_factory=ConditioningSettings)
+
+    def __post_init__(self) -> None:
+        integer(self.num_screening_samples, "num_screening_samples", 1)
+        positive(self.min_distance, "min_distance")
+        positive(self.max_ep_residual, "max_ep_residual")
+        instance(self.maximizers, "maximizers", MaximizerSettings, "MaximizerSettings()")
+        instance(self.conditioning, "conditioning", ConditioningSettings, "ConditioningSettings()")
+
 
 @dataclass(frozen=True)
 class PES(Acquisition):
-    """Predictive Entropy Search with at least `num_samples` draws of x_star, as many for each hyperparameter sample.
-
-    `boundary`: "aware" lets a maximum on a face of the cube have a slope, "paper" takes all maxima as stationary.
-    `incumbent`: "latent" compares f(x_star) with latent values at the best data and at `num_rivals` other maximizers,
-    "paper" with the largest observation. `paths`: "exact" or the paper's "weights". "paper", "paper" and "weights"
-    together are the algorithm of 2014 (there are no rivals then; the smallest spread of its kappa rule, 1e-10, is taken
-    relative to the prior variance).
+    """Predictive Entropy Search: the expected information about the maximizer, in nats.
 
     Samples that come out not finite, or whose EP did not settle, are dropped and counted in the diagnostics; if all
-    are, the score is zero everywhere.
+    are, the score is zero everywhere. The defaults were measured by `python -m benchmarks.defaults`.
+
+    Parameters
+    ----------
+    num_samples : int
+        At least so many draws of the maximizer x_star, as many for each hyperparameter sample.
+    num_features : int
+        Random features of a sample path.
+    boundary : str
+        "aware" lets a maximum on a face of the cube have a slope, "paper" takes all maxima as stationary.
+    incumbent : str
+        "latent" compares f(x_star) with latent values at the best data and at competing points, "paper" with the
+        largest observation.
+    paths : str
+        "exact", or "weights", the paper's. "paper", "paper" and "weights" together are the algorithm of 2014 (without
+        competing points; the smallest spread of its kappa rule, 1e-10, is taken relative to the prior variance).
+    num_competitors : int
+        Maximizers of other paths whose latent values f(x_star) must exceed.
+    settings : PESSettings
+        Everything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import PES
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> score = PES(num_samples=20).prepare(post, np.random.default_rng(0))
+    >>> bool((score([[0.1], [0.8]]) >= 0.0).all())
+    True
     """
 
     num_samples: int = 50
@@ -47,13 +122,15 @@ class PES(Acquisition):
     boundary: str = "aware"
     incumbent: str = "latent"
     paths: str = "exact"
-    num_rivals: int = 10
+    num_competitors: int = 10
+    settings: PESSettings = PESSettings()
     informative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         integer(self.num_samples, "num_samples", 1)
         integer(self.num_features, "num_features", 1)
-        integer(self.num_rivals, "num_rivals", 0)
+        integer(self.num_competitors, "num_competitors", 0)
+        instance(self.settings, "settings", PESSettings, "PESSettings()")
         for name, allowed in (
             ("boundary", ("aware", "paper")),
             ("incumbent", ("latent", "paper")),
@@ -66,21 +143,23 @@ class PES(Acquisition):
 
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:
         drawn = draw_maximizers(
-            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths, region=region
-        )
-        rivals, present = self._rivals(post, drawn, rng)
+            post, share_out(self.num_samples, post), rng, num_features=self.num_features, kind=self.paths,
+            region=region, settings=self.settings.maximizers,
+        )  # fmt: skip
+        competitors, present = self._competitors(post, drawn, rng)
         smooth = np.flatnonzero(~region.domain.discrete)
-        functionals = Functionals(post.kernel, post.hyper, drawn.x, rivals, smooth)
+        functionals = Functionals(post.kernel, post.hyper, drawn.x, competitors, smooth)
         best = _best_observation(post) if self.incumbent == "paper" else None
         constraints = constrain(
-            drawn, int(rivals.shape[-2]), boundary=self.boundary,
+            drawn, int(competitors.shape[-2]), boundary=self.boundary,
             best_value=best[0] if best else None, best_noise_variance=best[1] if best else None,
             present=present, along=smooth,
         )  # fmt: skip
         post, alpha = condition_on_pending(post, drawn.paths, pending, rng)
-        return PESScore.of(condition(post, alpha, functionals, constraints), drawn)
+        conditioned = condition(post, alpha, functionals, constraints, self.settings.conditioning)
+        return PESScore.of(conditioned, drawn, self.settings)
 
-    def _rivals(self, post: Posterior, drawn: Maximizers, rng: Random) -> tuple[Array, Array]:
+    def _competitors(self, post: Posterior, drawn: Maximizers, rng: Random) -> tuple[Array, Array]:
         """Points that f(x_star) must beat: the best data, and maximizers of other paths, no two of them close.
 
         Shape (R, 1, k, d), and which of them there are, (R, k).
@@ -91,7 +170,8 @@ class PES(Acquisition):
         best, inside = to_numpy(points)[:, :kept], inside[:, :kept]
         others = to_numpy(drawn.x).reshape(R, -1, d)
         mixed = np.take_along_axis(others, permutations(rng, others.shape[1])[..., None], axis=1)
-        apart, found = _apart(mixed, 0 if self.incumbent == "paper" else self.num_rivals)
+        count = 0 if self.incumbent == "paper" else self.num_competitors
+        apart, found = _apart(mixed, count, self.settings.min_distance)
         present = np.concatenate([inside, found], axis=1)
         return move(np.concatenate([best, apart], axis=1)[:, None], post.data.X), move(present, post.data.X)
 
@@ -110,11 +190,7 @@ def _best_observation(post: Posterior) -> tuple[Array, Array] | None:
     return move(y[rows, best], post.data.X), move(variance[rows, :, best], post.data.X)
 
 
-APART = 0.03
-"""Rivals among the maximizers are at least this far from each other in some coordinate."""
-
-
-def _apart(points: HostArray, count: int) -> tuple[HostArray, HostArray]:
+def _apart(points: HostArray, count: int, distance: float) -> tuple[HostArray, HostArray]:
     """The first `count` points of each problem (R, N, d) that are not close to one before; and which there are."""
     R, N, d = points.shape
     chosen = np.full((R, count, d), np.inf)
@@ -123,7 +199,7 @@ def _apart(points: HostArray, count: int) -> tuple[HostArray, HostArray]:
         if count == 0 or number.min() >= count:
             break
         x = points[:, i]
-        far = np.all(np.abs(x[:, None] - chosen).max(axis=-1) > APART, axis=1) & (number < count)
+        far = np.all(np.abs(x[:, None] - chosen).max(axis=-1) > distance, axis=1) & (number < count)
         rows = np.flatnonzero(far)
         chosen[rows, number[rows]] = x[rows]
         number += far
@@ -143,13 +219,15 @@ class PESScore(Score):
     """Of each sample, shape (R, H, S, 1); zero for those that are dropped."""
     elements: int
     outcome: Mapping[str, Any]
+    settings: PESSettings = PESSettings()
 
     @classmethod
-    def of(cls, conditioned: Conditioned, drawn: Maximizers) -> PESScore:
+    def of(cls, conditioned: Conditioned, drawn: Maximizers, settings: PESSettings | None = None) -> PESScore:
         """Return the score of sampled maximizers, without the samples that came out not finite or not settled."""
+        settings = settings or PESSettings()
         xp = namespace(drawn.x)
         names = ("reducer", "shift", "toward", "best_mean", "best_variance")
-        finite = conditioned.sites.residual <= UNSETTLED
+        finite = conditioned.sites.residual <= settings.max_ep_residual
         for name in names:
             part = getattr(conditioned, name)
             finite = finite & xp.all(xp.isfinite(xp.reshape(part, (*finite.shape, -1))), axis=-1)
@@ -175,6 +253,7 @@ class PESScore(Score):
                 "active_bounds": float(xp.mean(xp.astype(drawn.active, drawn.x.dtype))),
                 "jitter": max(float(xp.max(conditioned.jitter)), float(np.max(to_numpy(post.jitter), initial=0.0))),
             },
+            settings,
         )
 
     @property
@@ -200,9 +279,9 @@ class PESScore(Score):
         return namespace(x).reshape(x, (x.shape[0], -1, x.shape[-1]))
 
     def rough(self) -> PESScore:
-        """With a few samples only."""
+        """Return the score of a few samples only."""
         _, H, S = self.weight.shape[:3]
-        paths = -(-SCREENED // H)
+        paths = -(-self.settings.num_screening_samples // H)
         if paths >= S:
             return self
         weight = self.weight[:, :, :paths, :] * (S / paths)
@@ -236,7 +315,7 @@ class PESScore(Score):
         xp = namespace(p.mean)
         noise_variance = self.conditioned.post.hyper.noise_variance[..., None, None]
         certain = LEAST_VARIANCE * self.conditioned.post.hyper.variance[..., None, None]
-        most = p.variance * (1.0 - SURE)
+        most = p.variance * (1.0 - LEAST_REMAINING)
         total = xp.minimum(p.reduction + cut.reduction, most)
         known = p.variance + noise_variance <= certain
         before = xp.where(known, certain, p.variance + noise_variance)
@@ -246,10 +325,6 @@ class PESScore(Score):
         return _Information(value, by_total, -by_total * total / before)
 
 
-SCREENED = 10
-"""Samples that candidates are ranked by, and that the first steps of a climb see; the rest of it sees all."""
-
-
 class _Information(NamedTuple):
     value: Array
     """Shape (R, m)."""
@@ -257,11 +332,3 @@ class _Information(NamedTuple):
     """Shape (R, H, S, m)."""
     by_variance: Array
     """Shape (R, H, S, m)."""
-
-
-SURE = 1e-12
-"""No sample is taken to leave less than this share of the variance."""
-LEAST_VARIANCE = 1e-13
-"""A prediction with less variance than this share of the prior's, noise included, is as good as known."""
-UNSETTLED = 1e-2
-"""A sample whose EP still moved by this much in its last sweep is not used."""

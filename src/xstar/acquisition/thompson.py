@@ -24,9 +24,25 @@ from xstar.search.region import Region
 
 @dataclass(frozen=True)
 class Thompson(Acquisition):
-    """The highest of `num_samples` posterior paths, each of a hyperparameter sample drawn at random.
+    """Thompson sampling: the highest of some posterior paths, each of a hyperparameter sample drawn at random.
 
-    More samples explore more: the maximum is that of the most optimistic draw. Pending points do not matter.
+    Pending points do not matter.
+
+    Parameters
+    ----------
+    num_samples : int
+        Paths. More of them explore more: the maximum is that of the most optimistic draw.
+    num_features : int
+        Random features of a path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.acquisition import Thompson
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
+    >>> Thompson().prepare(post, np.random.default_rng(0))([[0.1], [0.8]]).shape
+    (2,)
     """
 
     num_samples: int = 1
@@ -72,7 +88,7 @@ class ThompsonScore(Score):
         return {"samples": self.paths.num_problems}
 
     def rough(self) -> ThompsonScore:
-        """With rounded cosines."""
+        """Return the score with rounded cosines."""
         return ThompsonScore(self.paths.single, self.num_problems)
 
     def take(self, problems: HostArray, /) -> ThompsonScore:
@@ -84,7 +100,7 @@ class ThompsonScore(Score):
         return namespace(X).max(self._by_problem(self.paths(self._for_each_path(X))), axis=1)
 
     def evaluate(self, X: Array, /) -> Evaluation:
-        """With Hessians: those of the path that is highest."""
+        """Return scores, gradients and Hessians, those of the path that is highest."""
         xp = namespace(X)
         everything = np.arange(self.paths.num_problems)
         parts = [self._by_problem(part) for part in self.paths.evaluate(self._for_each_path(X), everything)]
@@ -104,4 +120,5 @@ class ThompsonScore(Score):
 
     def _by_problem(self, part: Array) -> Array:
         """(R S, ...) as (R, S, ...)."""
-        return namespace(part).reshape(part, (self.num_problems, -1, *part.shape[1:]))
+        each = self.paths.num_problems // self.count
+        return namespace(part).reshape(part, (self.count, each, *part.shape[1:]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from xstar.errors import XstarError
+from xstar.files.json_data import as_json_data
 
 
 class StorageLost(XstarError):
@@ -30,24 +30,24 @@ class Console:
                 stream.reconfigure(errors="backslashreplace")
 
     def answer(self, text: str, data: Any) -> None:
-        """The answer of a command, in words or as JSON."""
-        shown = json.dumps(_plain(data), ensure_ascii=False, indent=1) if self.as_json else text
+        """Write the answer of a command, in words or as JSON."""
+        shown = json.dumps(as_json_data(data), ensure_ascii=False, indent=1) if self.as_json else text
         sys.stdout.write(shown + "\n")
         sys.stdout.flush()
 
     def remark(self, text: str) -> None:
-        """What goes on meanwhile."""
+        """Say what goes on meanwhile."""
         if not self.quiet:
             self._say(text)
 
     def note(self, text: str) -> None:
-        """A remark that is made once."""
+        """Make a remark once."""
         if text not in self._noted:
             self._noted.add(text)
             self.remark(f"note: {text}")
 
     def complain(self, text: str) -> None:
-        """What went wrong, in one line."""
+        """Say what went wrong, in one line."""
         self._say(f"xstar: {' '.join(text.split())}")
 
     @staticmethod
@@ -58,12 +58,7 @@ class Console:
             sys.stderr.flush()
 
 
-def _plain(data: Any) -> Any:
-    """What JSON can hold: numbers that are not finite become null, keys become strings."""
-    if isinstance(data, Mapping):
-        return {str(key): _plain(item) for key, item in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(item) for item in data]
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    return data if data is None or isinstance(data, str | int | float | bool) else repr(data)
+def listed(params: Mapping[str, Any]) -> str:
+    """Return parameters in lines of a column."""
+    width = max(map(len, params), default=0)
+    return "\n".join(f"  {name:<{width}} = {value}" for name, value in params.items())

@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def identity() -> list[str | int]:
-    """The machine, this process and when it began; containers and restarted machines are machines of their own."""
+    """Return the machine, this process and when it began; containers and restarts are machines of their own."""
     return [_machine(), os.getpid(), began(os.getpid())]
 
 
 def is_dead(worker: object) -> bool:
-    """Whether a process of this machine is gone for sure; of others nothing is known."""
+    """Return whether a process of this machine is gone for sure; of others nothing is known."""
     if not isinstance(worker, list | tuple) or len(worker) != 3:
         return False
     machine, process, start = worker
@@ -40,7 +40,7 @@ def _machine() -> str:
 
 
 def began(process: int) -> int:
-    """When a process began, in ticks of its kernel; 0 where that cannot be known."""
+    """Return when a process began, in ticks of its kernel; 0 where that cannot be known."""
     try:
         # The name of the program stands in brackets and may have spaces.
         after = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]

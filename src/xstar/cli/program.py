@@ -39,10 +39,6 @@ PLACEHOLDER = re.compile(r"\{(\{[^{}\s\"':,]+\})\}|\{([^{}\s\"':,]+)\}")
 """{{name}}, which stands for {name} itself, or {name}."""
 OWN = ("trial", "params_file", "result_file")
 """Placeholders that are not parameters."""
-POLL = 0.1
-"""Seconds between looks at whether the program should be stopped."""
-GOODBYE = 5.0
-"""Seconds that a program has to end after it was told to."""
 
 
 class Interrupted(Exception):
@@ -69,6 +65,10 @@ class Program:
     value: str = "last-line"
     timeout: float | None = None
     retries: int = 0
+    poll_seconds: float = 0.1
+    """Between looks at whether the program should be stopped."""
+    terminate_seconds: float = 5.0
+    """That a program has to end after it was told to."""
 
     def check(self, names: list[str]) -> None:
         """Complain about a command that cannot work, before anything is begun."""
@@ -158,14 +158,14 @@ class Program:
                 return f"could not be started: {getattr(error, 'strerror', None) or error}", False
             while True:
                 try:
-                    code = process.wait(POLL)
+                    code = process.wait(self.poll_seconds)
                     break
                 except subprocess.TimeoutExpired:
                     if stop.is_set():
-                        _end(process)
+                        _end(process, self.terminate_seconds)
                         raise Interrupted from None
                     if time.monotonic() > deadline:
-                        _end(process)
+                        _end(process, self.terminate_seconds)
                         return f"timed out after {self.timeout:g} s", False
         if code == 0:
             return None, True
@@ -198,7 +198,7 @@ class _NoValue(Exception):
 
 
 def as_json(params: Mapping[str, Any]) -> str:
-    """Parameters as a program gets them."""
+    """Return parameters as a program gets them."""
     return json.dumps(dict(params), ensure_ascii=False, default=repr)
 
 
@@ -262,17 +262,17 @@ def _from_json(path: Path, key: str) -> tuple[float, float | None]:
         raise _NoValue("its result file has a number that is too large") from None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     """Ask the program and all it has started to end, then make it."""
     _signal(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GOODBYE)
+        process.wait(seconds)
     if os.name == "posix":
         _signal(process, signal.SIGKILL)  # also what the program has left behind
     else:
         process.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GOODBYE)
+        process.wait(seconds)
 
 
 def _signal(process: subprocess.Popen[bytes], what: signal.Signals) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from xstar.cli.program import Program
-from xstar.files.definition import RUN_KEYS, check_keys
 from xstar.errors import SettingsError
+from xstar.files.definition import OLD_RUN_KEYS, RUN_KEYS, check_keys, renamed
 from xstar.numerics.checks import integer, positive
 
 
@@ -19,22 +19,37 @@ class RunSettings:
     """The settings of a worker."""
 
     program: Program
-    trials: int
-    workers: int
-    tolerance: float | None
-    max_failures: int
-    grace: float
-    heartbeat: int
-    logs: str | None
+    budget: int
+    """How many evaluations the study shall have in all."""
+    workers: int = 1
+    """Programs that run at once."""
+    tolerance: float | None = None
+    """The run ends when no more than this is left to gain."""
+    max_failures: int = 20
+    """In a row."""
+    grace: float = 10.0
+    """Seconds that running programs have left after Ctrl-C."""
+    heartbeat: int = 30
+    """Seconds between signs of life."""
+    logs: str | None = None
+    """The folder for the files of trials."""
+    wait: bool = True
+    """Whether to wait for the last evaluations of other workers, in case they die."""
+    poll_seconds: float = 0.5
+    """Between looks at what goes on; also before the first retry of what a database has refused."""
+    outage_seconds: float = 600.0
+    """How long a database that does not answer is tried again."""
+    longest_pause: float = 10.0
+    """Seconds between two tries, at most; each pause is twice as long as the one before."""
 
     @classmethod
     def read(cls, table: Mapping[str, Any], options: argparse.Namespace, program: Sequence[str]) -> RunSettings:
-        """The settings in a table, overridden by options that are not None, and by a program."""
-        check_keys(table, RUN_KEYS, "[run]")
-        given = {key: value for key in RUN_KEYS if (value := getattr(options, key, None)) is not None}
-        settings = {**table, **given}
-        if "trials" not in settings:
-            raise SettingsError("how many trials? Write trials = 40 below [run], or use --trials 40.")
+        """Return the settings in a table, overridden by options that are not None, and by a program."""
+        check_keys(table, RUN_KEYS, "[run]", OLD_RUN_KEYS)
+        given = {key: value for key in (*RUN_KEYS, *OLD_RUN_KEYS) if (value := getattr(options, key, None)) is not None}
+        settings = {**renamed(table, OLD_RUN_KEYS, "[run]"), **renamed(given, OLD_RUN_KEYS, "the command line")}
+        if "budget" not in settings:
+            raise SettingsError("how many evaluations? Write budget = 40 below [run], or use --budget 40.")
         timeout, tolerance = settings.get("timeout"), settings.get("tolerance")
         value, logs = settings.get("value", "last-line"), settings.get("logs")
         for name, text in (("value", value), ("logs", logs)):
@@ -47,13 +62,14 @@ class RunSettings:
                 None if timeout is None else positive(timeout, "timeout"),
                 integer(settings.get("retries", 0), "retries", 0),
             ),
-            trials=integer(settings["trials"], "trials", 1),
+            budget=integer(settings["budget"], "budget", 1),
             workers=integer(settings.get("workers", 1), "workers", 1),
             tolerance=None if tolerance is None else positive(tolerance, "tolerance"),
             max_failures=integer(settings.get("max_failures", 20), "max_failures", 1),
             grace=positive(settings.get("grace", 10.0), "grace"),
             heartbeat=integer(settings.get("heartbeat", 30), "heartbeat", 1),
             logs=logs,
+            wait=options.wait,
         )
 
 

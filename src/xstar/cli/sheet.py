@@ -6,7 +6,7 @@
     62.5,14,,
 
 People fill in results and run the command again; rows to run are added until there is a batch of them. The table is
-all that there is: the number of a trial is its place among the rows that are not blank, so that the same table gives
+all that there is: the number of a trial is its position among the rows that are not blank, so that the same table gives
 the same suggestions. What people wrote is kept byte for byte; rows are added below the last one that is not blank.
 """
 
@@ -21,11 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from xstar.errors import DataError, FileError, SpaceExhausted, XstarError
+from xstar.files.atomic import write_bytes
 from xstar.files.columns import Columns, find_columns, header_of, names_of
 from xstar.files.csv_text import CsvText, decode, parse
 from xstar.files.definition import Definition
-from xstar.errors import DataError, FileError, SpaceExhausted, XstarError
-from xstar.files.atomic import write_bytes
 from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
 from xstar.space import Categorical, Parameter, Real
@@ -120,7 +120,7 @@ def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimiz
     """
     optimizer = Optimizer.from_trials(
         told, definition.space, definition.direction, definition.method, definition.seed,
-        noise=definition.noise, num_initial=definition.initial,
+        noise=definition.noise, num_initial=definition.num_initial,
     )  # fmt: skip
     asked: list[Trial] = []
     for _ in range(count):
@@ -136,7 +136,7 @@ def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimiz
 
 
 def rounded(value: Any, parameter: Parameter) -> Any:
-    """A suggested value with as few digits as do; whole numbers, steps and choices stay as they are."""
+    """Return a suggested value with as few digits as do; whole numbers, steps and choices stay as they are."""
     if not isinstance(parameter, Real) or parameter.step is not None:
         return value
     for digits in range(DIGITS, 17):

@@ -23,7 +23,7 @@ from typing import Any
 
 import optuna
 import sqlalchemy.exc
-from optuna.distributions import BaseDistribution, check_distribution_compatibility
+from optuna.distributions import check_distribution_compatibility
 from optuna.storages import (
     BaseStorage,
     JournalStorage,
@@ -32,20 +32,40 @@ from optuna.storages import (
 )
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
+from optuna.trial import TrialState
 from sqlalchemy.engine import URL, make_url
 
+from xstar.errors import FileError, SettingsError, TrialError, XstarError
 from xstar.files.definition import Definition
-from xstar.errors import FileError, SettingsError, XstarError
-from xstar.integrations.optuna import records
-from xstar.integrations.optuna import XstarSampler
+from xstar.integrations.optuna import XstarSampler, records
+from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.optimizer import Optimizer
 
 DEFINITION = "xstar:definition"
 """The user attribute of a study that holds its definition."""
 PRIVATE = ("storage", "run")
 """What is not kept in the study: passwords may be in it."""
-PATIENCE = 60
-"""Seconds to wait for another process to leave a SQLite file, or for a database to answer."""
+SAME_MOMENT = re.compile("already exists|UNIQUE constraint|duplicate key", re.IGNORECASE)
+"""What databases say when a table, or a row, has just been made by another process."""
+
+
+@dataclass(frozen=True)
+class StorageSettings:
+    """How long a storage is waited for, and how often things are tried again."""
+
+    lock_seconds: float = 60.0
+    """How long to wait for another process to leave a SQLite file."""
+    connect_seconds: int = 10
+    """How long to wait for a database to answer."""
+    create_attempts: int = 6
+    """How often to try to make a study that other processes make at the same moment."""
+    first_pause: float = 0.2
+    """Seconds before the second attempt; each pause is twice as long as the one before."""
+    max_retries: int = 2
+    """How often a trial is begun again whose worker has died."""
+
+
+STORAGE = StorageSettings()
 
 
 @dataclass(frozen=True)
@@ -60,26 +80,36 @@ class Opened:
     folder: Path
     """Where its files go."""
 
-    @property
-    def distributions(self) -> dict[str, BaseDistribution]:
-        """What varies: as defined, or what all complete trials have."""
-        known = self.sampler.search_space or records.common_distributions(self.study.get_trials(deepcopy=False))
+    def snapshot(self) -> Snapshot:
+        """Read the study: what varies is as defined, or what all complete trials have."""
+        trials = self.study.get_trials(deepcopy=False)
+        known = self.sampler.search_space or records.common_distributions(trials)
         if not known:
             raise SettingsError(
                 f"the study {self.study.study_name!r} has no complete trial and no definition, so its parameters are "
                 "not known; use a definition, a TOML file with [parameters]."
             )
-        return known
+        return self.sampler.snapshot(self.study, trials, known)
 
     def optimizer(self) -> Optimizer:
-        """What the study says."""
-        return self.sampler.optimizer(self.study, self.distributions)
+        """Return what the study says."""
+        return self.snapshot().optimizer
+
+    def optimizer_with_results(self) -> Optimizer:
+        """Return what the study says, or complain that it says nothing yet."""
+        snapshot = self.snapshot()
+        if not any(trial.state == "done" for trial in snapshot.evidence):
+            complete = sum(trial.state == TrialState.COMPLETE for trial in snapshot.trials)
+            names = ", ".join(snapshot.space.parameters)
+            why = f": none of its {complete} results has all of {names}" if complete else ""
+            raise TrialError(f"the study {self.study.study_name!r} has no results yet{why}.")
+        return snapshot.optimizer
 
 
 def open_study(
     reference: str, name: str | None = None, *, create: bool = False, heartbeat: int | None = None
 ) -> Opened:
-    """The study that is meant; made if it is not there and `create`. Otherwise nothing is written anywhere."""
+    """Open the study that is meant; made if it is not there and `create`. Otherwise nothing is written anywhere."""
     definition: Definition | None = None
     folder = Path()
     if reference.endswith(".toml"):
@@ -106,19 +136,14 @@ def _open(
     url: URL | Path, name: str | None, create: Definition | None, heartbeat: int | None, address: str
 ) -> optuna.Study:
     """The study; where several processes make it at the same moment, all but one of them try again."""
-    for attempt in range(ATTEMPTS):
+    for attempt in range(STORAGE.create_attempts):
         try:
             return _find_study(_open_storage(url, heartbeat, create is not None), name, create, address)
         except sqlalchemy.exc.SQLAlchemyError as error:
-            if create is None or attempt == ATTEMPTS - 1 or not SAME_MOMENT.search(str(error)):
+            if create is None or attempt == STORAGE.create_attempts - 1 or not SAME_MOMENT.search(str(error)):
                 raise
-            time.sleep(0.2 * 2**attempt)
+            time.sleep(STORAGE.first_pause * 2**attempt)
     raise AssertionError("the last attempt returns or raises")
-
-
-ATTEMPTS = 6
-SAME_MOMENT = re.compile("already exists|UNIQUE constraint|duplicate key", re.IGNORECASE)
-"""What databases say when a table, or a row, has just been made by another process."""
 
 
 def _beside(storage: str, folder: Path) -> str:
@@ -170,7 +195,8 @@ def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
             raise FileError(f"{str(path)!r} is not a journal of Optuna.")
         return
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+        where = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(where, uri=True, timeout=STORAGE.lock_seconds)) as connection:
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
         raise FileError(f"{str(path)!r} cannot be opened as a study: {error}.") from error
@@ -191,12 +217,13 @@ def _open_storage(url: URL | Path, heartbeat: int | None, create: bool) -> BaseS
         return JournalStorage(JournalFileBackend(str(url)))
     backend = url.get_backend_name()
     timeout = {"sqlite": "timeout", "postgresql": "connect_timeout", "mysql": "connect_timeout"}.get(backend)
-    engine: dict[str, Any] = {"connect_args": {timeout: PATIENCE if backend == "sqlite" else 10} if timeout else {}}
+    seconds = STORAGE.lock_seconds if backend == "sqlite" else STORAGE.connect_seconds
+    engine: dict[str, Any] = {"connect_args": {timeout: seconds} if timeout else {}}
     if backend != "sqlite":
         engine["pool_pre_ping"] = True  # a connection that a firewall has dropped is made anew
     # Optuna takes braces for a placeholder of its own.
     text = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")
-    again = None if heartbeat is None else RetryHeartbeatStaleTrialCallback(MOST_RETRIES)
+    again = None if heartbeat is None else RetryHeartbeatStaleTrialCallback(STORAGE.max_retries)
     return optuna.storages.get_storage(
         RDBStorage(
             text,
@@ -206,10 +233,6 @@ def _open_storage(url: URL | Path, heartbeat: int | None, create: bool) -> BaseS
             skip_table_creation=not create,
         )
     )
-
-
-MOST_RETRIES = 2
-"""How often a trial is begun again whose worker has died."""
 
 
 def _find_study(storage: BaseStorage, name: str | None, create: Definition | None, address: str) -> optuna.Study:
@@ -233,7 +256,9 @@ def _settle(study: optuna.Study, given: Definition | None, write: bool) -> tuple
         raise SettingsError(f"the study {study.study_name!r} has several objectives; xstar optimizes one.")
     direction = study.direction.name.lower()
     kept = study.user_attrs.get(DEFINITION)
-    stored = None if kept is None else Definition.parse(kept, study.study_name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # nobody can rename what an old study has kept
+        stored = None if kept is None else Definition.parse(kept, study.study_name)
     if given is None:
         definition = stored
     else:
@@ -269,10 +294,11 @@ def _check_compatible(old: Definition, new: Definition) -> None:
 
 def _sampler(definition: Definition | None) -> XstarSampler:
     if definition is None:
-        return XstarSampler(seed=0, stale_after=None, warn_independent_sampling=False)
+        return XstarSampler(stale_after=None, warn_independent_sampling=False)
     parameters: Mapping[str, Any] = definition.space.parameters
     return XstarSampler(
-        seed=definition.seed, method=definition.method, n_startup_trials=definition.initial, noise=definition.noise,
+        seed=definition.seed, method=definition.method, n_startup_trials=definition.num_initial,
+        noise=definition.noise,
         search_space={name: records.to_distribution(parameter) for name, parameter in parameters.items()},
         stale_after=definition.stale_after, warn_independent_sampling=False,
     )  # fmt: skip
@@ -299,7 +325,7 @@ def _complaints(address: str) -> Iterator[None]:
 
 
 def brief(error: BaseException) -> str:
-    """The first line of what an exception says: that of its cause, where Optuna or SQLAlchemy have wrapped it."""
+    """Return the first line of what an exception says, or its cause, where Optuna or SQLAlchemy have wrapped it."""
     cause = getattr(error, "orig", None) or error.__cause__
     text = str(getattr(cause, "orig", None) or cause or error).strip() or type(error).__name__
     first = text.splitlines()[0].strip()

@@ -17,8 +17,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from xstar.cli.studies import Opened
 from xstar.errors import SpaceExhausted, TrialError
-from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN
+from xstar.integrations.optuna import adapter
+from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN, settled
+from xstar.integrations.optuna.snapshot import Snapshot
 
+STATE_WORDS = {
+    TrialState.COMPLETE: "done", TrialState.FAIL: "failed", TrialState.RUNNING: "running",
+    TrialState.WAITING: "waiting", TrialState.PRUNED: "pruned",
+}  # fmt: skip
+"""What the states of Optuna's trials are called in answers."""
 EXHAUSTED = (
     "every point of the space has been evaluated or is pending, and without noise there is nothing new to learn; xstar "
     "recommend has the best one, a wider range in the definition goes on."
@@ -27,28 +34,35 @@ EXHAUSTED = (
 
 def begin(
     opened: Opened,
+    snapshot: Snapshot,
     claim: Callable[[optuna.Trial], None] = lambda _: None,
-    doing: Callable[[Callable[[], Any]], Any] = lambda action: action(),
-) -> optuna.Trial:
-    """The next trial, with all its parameters; `claim` is called before they are chosen, which may take a while.
+    retry: Callable[[Callable[[], Any]], Any] = lambda action: action(),
+) -> tuple[optuna.Trial, Sequence[FrozenTrial]]:
+    """Begin the next trial, with all its parameters, and return it with all trials as they are then.
 
-    Every step goes through `doing`, which may try again what a database refuses.
+    The point is chosen by a snapshot of the study. `claim` is called before that, because it may take a while. Every
+    step goes through `retry`, which may try again what a database refuses.
     """
-    distributions = doing(lambda: opened.distributions)
     with warnings.catch_warnings():
         # Workers send heartbeats themselves.
         warnings.filterwarnings("ignore", "Heartbeat of storage is supposed")
-        trial: optuna.Trial = doing(opened.study.ask)
-    doing(lambda: claim(trial))
-    doing(lambda: [trial._suggest(name, distribution) for name, distribution in distributions.items()])
-    return trial
+        trial: optuna.Trial = retry(opened.study.ask)
+    retry(lambda: claim(trial))
+    frozen, distributions = adapter.as_frozen(trial), snapshot.distributions
+    varying = [name for name, distribution in distributions.items() if not distribution.single()]
+    params, trials = {}, None
+    if not settled(frozen, distributions).keys() >= set(varying):
+        found = retry(lambda: opened.sampler.suggest(opened.study, frozen, snapshot))
+        params, trials = {name: found.params[name] for name in varying if name in found.params}, found.trials
+    retry(lambda: adapter.set_params(trial, distributions, params))
+    return trial, retry(lambda: opened.study.get_trials(deepcopy=False)) if trials is None else trials
 
 
-def check_not_exhausted(opened: Opened) -> None:
+def check_not_exhausted(snapshot: Snapshot) -> None:
     """Complain if there is no point left to suggest, and none waiting."""
-    if opened.study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
+    if any(trial.state == TrialState.WAITING for trial in snapshot.trials):
         return
-    if opened.optimizer().exhausted:
+    if snapshot.optimizer.exhausted:
         raise SpaceExhausted(EXHAUSTED)
 
 
@@ -71,7 +85,7 @@ def _end(opened: Opened, number: int, value: float | None, attributes: dict[str,
     try:
         for key, item in attributes.items():
             if item is not None:
-                study._storage.set_trial_user_attr(trial._trial_id, key, item)
+                adapter.set_user_attribute(study, trial, key, item)
         study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
     except UpdateFinishedTrialError:
         return False
@@ -83,20 +97,20 @@ def _end(opened: Opened, number: int, value: float | None, attributes: dict[str,
 
 
 def find(opened: Opened, number: int) -> FrozenTrial:
-    """The trial with a number."""
-    trials = opened.study.get_trials(deepcopy=False)
-    for trial in trials:
-        if trial.number == number:
-            return trial
-    raise TrialError(f"there is no trial {number}; the study has {len(trials)} trials, counted from 0.")
+    """Return the trial with a number; the others are not read."""
+    trial = adapter.find_trial(opened.study, number)
+    if trial is None:
+        there = adapter.count_trials(opened.study)
+        raise TrialError(f"there is no trial {number}; the study has {there} trials, counted from 0.")
+    return trial
 
 
 def count(trials: Sequence[FrozenTrial], *, finished: bool = False, below: float = math.inf) -> int:
-    """Trials that count as evaluations: running or finished, but neither withdrawn nor begun again.
+    """Count the trials that are evaluations: running or finished, but neither withdrawn nor begun again.
 
     Of all trials, those that are `finished`, and those whose numbers are `below` one.
     """
-    again = {number for trial in trials for number in trial.system_attrs.get("retry_history", ())}
+    again = {number for trial in trials for number in adapter.begun_again(trial)}
     return sum(
         trial.state != TrialState.WAITING
         and WITHDRAWN not in trial.user_attrs

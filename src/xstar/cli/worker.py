@@ -11,38 +11,35 @@ import json
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import optuna
 import sqlalchemy.exc
-from optuna.storages import fail_stale_trials
-from optuna.storages._heartbeat import is_heartbeat_enabled
 from optuna.trial import FrozenTrial, TrialState
 
 from xstar.cli.console import Console, StorageLost
 from xstar.cli.identity import identity, is_dead
-from xstar.cli.program import Interrupted, Outcome, Program, as_json
-from xstar.cli.studies import MOST_RETRIES, Opened, brief
+from xstar.cli.program import Interrupted, Outcome, as_json
+from xstar.cli.settings import RunSettings
+from xstar.cli.studies import STORAGE, Opened, brief
 from xstar.cli.trials import begin, check_not_exhausted, count, find, tell, withdraw
+from xstar.engine.stopping import Tolerance
 from xstar.errors import SpaceExhausted
+from xstar.integrations.optuna import adapter
+from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.trial import State, Trial, summarize
 
 WORKER = "xstar:worker"
 """The user attribute of a trial that names the machine and the process that evaluates it."""
 DEATHS = "xstar:deaths"
 """The user attribute that names the trials with these parameters whose workers died."""
-TICK = 0.5
-"""Seconds between looks at what goes on."""
 OUTAGE = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.InvalidRequestError, optuna.exceptions.StorageInternalError)
 """What is raised when a database does not answer."""
-OUTAGE_SECONDS = 600.0
-"""How long it is waited for."""
 
 T = TypeVar("T")
 
@@ -52,22 +49,14 @@ class Worker:
     """Evaluates trials of a study by a program."""
 
     opened: Opened
-    program: Program
+    settings: RunSettings
     console: Console
-    trials: int
-    """How many evaluations the study shall have in all."""
-    workers: int = 1
-    """Programs that run at once."""
-    tolerance: float | None = None
-    max_failures: int = 20
-    grace: float = 10.0
-    """Seconds that running programs have left after Ctrl-C."""
-    heartbeat: int = 30
     logs: Path = field(default_factory=Path)
-    stay: bool = True
-    """Whether to wait for the last evaluations of other workers, in case they die."""
+    """The folder for the files of trials."""
     _running: dict[Future[Outcome], optuna.Trial] = field(default_factory=dict)
     _alive: set[int] = field(default_factory=set)
+    _snapshot: Snapshot | None = None
+    """The study after the last result, until the next trial begins from it."""
     _asked_to_stop: int = 0
     _stopping: bool = False
     _stop_by: float = float("inf")
@@ -75,9 +64,12 @@ class Worker:
     _failures: int = 0
 
     def run(self) -> str:
-        """Why it ended: "complete", "elsewhere", "tolerance", "failures", "exhausted" or "interrupted"."""
+        """Evaluate trials and return why that ended.
+
+        The reasons are "complete", "elsewhere", "tolerance", "failures", "exhausted" and "interrupted".
+        """
         try:
-            with self._signals(), self._beating(), ThreadPoolExecutor(self.workers) as pool:
+            with self._signals(), self._beating(), ThreadPoolExecutor(self.settings.workers) as pool:
                 try:
                     return self._loop(pool)
                 finally:
@@ -90,18 +82,18 @@ class Worker:
             ) from error
 
     def _loop(self, pool: ThreadPoolExecutor) -> str:
-        self._patiently(self._bury_the_dead)
+        self._with_retries(self._reclaim_orphaned_trials)
         reason: str | None = None
         while True:
-            while reason is None and not self._asked_to_stop and len(self._running) < self.workers:
+            while reason is None and not self._asked_to_stop and len(self._running) < self.settings.workers:
                 reason = self._begin(pool)
             if not self._running:
-                if reason != "elsewhere" or not self.stay or self._asked_to_stop:
+                if reason != "elsewhere" or not self.settings.wait or self._asked_to_stop:
                     break
                 self.console.note("waiting for the last evaluations of other workers; Ctrl-C leaves them to it")
-                time.sleep(TICK)
+                time.sleep(self.settings.poll_seconds)
             reason = None if reason == "elsewhere" else reason
-            finished, _ = wait(self._running, TICK, FIRST_COMPLETED)
+            finished, _ = wait(self._running, self.settings.poll_seconds, FIRST_COMPLETED)
             self._heed_signals()
             for future in finished:
                 reason = self._finish(future) or reason
@@ -110,9 +102,9 @@ class Worker:
     def _heed_signals(self) -> None:
         if self._asked_to_stop and not self._stopping:
             self._stopping = True
-            left = len(self._running)
+            left, grace = len(self._running), self.settings.grace
             self.console.remark(
-                f"stopping: {left} running evaluation{'s have' if left != 1 else ' has'} {self.grace:g} s to end; "
+                f"stopping: {left} running evaluation{'s have' if left != 1 else ' has'} {grace:g} s to end; "
                 "Ctrl-C again ends them now"
             )
         if self._asked_to_stop > 1 or time.monotonic() > self._stop_by:
@@ -122,35 +114,34 @@ class Worker:
 
     def _begin(self, pool: ThreadPoolExecutor) -> str | None:
         """One more evaluation, or why there are no more."""
-        trials = self._patiently(self._look_after_trials)
-        if count(trials) >= self.trials:
-            return self._complete(trials)
+        snapshot = self._snapshot or self._with_retries(self._read_study)
+        self._snapshot = None
+        if count(snapshot.trials) >= self.settings.budget:
+            return self._complete(snapshot.trials)
         try:
-            self._patiently(lambda: check_not_exhausted(self.opened))
+            check_not_exhausted(snapshot)
         except SpaceExhausted:
             return "exhausted"
-        trial = begin(self.opened, self._claim, self._patiently)
+        trial, trials = begin(self.opened, snapshot, self._claim, self._with_retries)
         if self._asked_to_stop:
             self._give_back(trial)
             return None
-        trials = self._patiently(lambda: self.opened.study.get_trials(deepcopy=False))
-        if count(trials, below=trial.number) >= self.trials:
+        if count(trials, below=trial.number) >= self.settings.budget:
             # Another worker was faster: this one is too many.
-            self._patiently(lambda: withdraw(self.opened, trial.number, "one too many"))
-            self._alive.discard(trial._trial_id)
+            self._with_retries(lambda: withdraw(self.opened, trial.number, "one too many"))
+            self._alive.discard(adapter.id_of(trial))
             return self._complete([other for other in trials if other.number < trial.number])
-        future = pool.submit(self.program.evaluate, trial.number, trial.params, self._folder(trial.number), self._kill)
+        evaluate = self.settings.program.evaluate
+        future = pool.submit(evaluate, trial.number, trial.params, self._folder(trial.number), self._kill)
         self._running[future] = trial
         return None
 
-    def _look_after_trials(self) -> list[FrozenTrial]:
-        """All trials, those of dead workers failed and queued again."""
+    def _read_study(self) -> Snapshot:
+        """The study as it is, once trials without signs of life are failed and queued again."""
         for trial_id in list(self._alive):
             self._beat(trial_id)  # after a pause of this machine, ours are not dead
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            fail_stale_trials(self.opened.study)
-        return self.opened.study.get_trials(deepcopy=False)
+        adapter.fail_silent_trials(self.opened.study)
+        return self.opened.snapshot()
 
     def _complete(self, trials: Sequence[FrozenTrial]) -> str:
         """Whether the study has all its evaluations, or some of them still run in other workers, which may die."""
@@ -159,21 +150,21 @@ class Worker:
             trial.state == TrialState.RUNNING and trial.number not in ours and WORKER in trial.user_attrs
             for trial in trials
         )
-        return "elsewhere" if elsewhere and is_heartbeat_enabled(self.opened.study._storage) else "complete"
+        return "elsewhere" if elsewhere and adapter.has_heartbeats(self.opened.study) else "complete"
 
     def _claim(self, trial: optuna.Trial) -> None:
         """Say whose trial it is before its point is chosen."""
         # The heartbeat first: whoever finds the name may rely on one.
-        self._alive.add(trial._trial_id)
-        self._beat(trial._trial_id)
+        self._alive.add(adapter.id_of(trial))
+        self._beat(adapter.id_of(trial))
         trial.set_user_attr(WORKER, identity())
 
     def _give_back(self, trial: optuna.Trial) -> None:
         """A trial that nobody evaluates now is the first that will be."""
-        if self._patiently(lambda: withdraw(self.opened, trial.number, "interrupted")):
-            self._patiently(lambda: self.opened.study.enqueue_trial(trial.params))
+        if self._with_retries(lambda: withdraw(self.opened, trial.number, "interrupted")):
+            self._with_retries(lambda: self.opened.study.enqueue_trial(trial.params))
             self.console.remark(f"#{trial.number}  interrupted; it will be run again")
-        self._alive.discard(trial._trial_id)
+        self._alive.discard(adapter.id_of(trial))
 
     def _folder(self, number: int) -> Path:
         return self.logs / f"{number:05d}"
@@ -183,44 +174,46 @@ class Worker:
     def _finish(self, future: Future[Outcome]) -> str | None:
         """Tell what an evaluation gave; returns a reason to stop, if it is one."""
         trial = self._running.pop(future)
+        self._snapshot = None
         try:
             outcome = future.result()
         except Interrupted:
             self._give_back(trial)
             return None
-        recorded = self._patiently(
+        recorded = self._with_retries(
             lambda: (
                 tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
                 # An answer that was lost on its way back was recorded all the same.
                 or (outcome.value is not None and find(self.opened, trial.number).value == outcome.value)
             )
         )
-        self._alive.discard(trial._trial_id)
+        self._alive.discard(adapter.id_of(trial))
         if not recorded:
             self.console.remark(f"#{trial.number}  came too late: another worker has taken it over; not recorded")
             return None
         self._failures = 0 if outcome.value is not None else self._failures + 1
         state: State = "failed" if outcome.value is None else "done"
         told = Trial(trial.number, trial.params, state, outcome.value, outcome.sd, outcome.reason)
-        there = count(self._patiently(lambda: self.opened.study.get_trials(deepcopy=False)), finished=True)
-        self.console.remark(f"{there}/{self.trials}  {summarize(told)}  ({outcome.seconds:.3g} s)")
-        if self._failures >= self.max_failures:
+        self._snapshot = snapshot = self._with_retries(self._read_study)
+        there = count(snapshot.trials, finished=True)
+        self.console.remark(f"{there}/{self.settings.budget}  {summarize(told)}  ({outcome.seconds:.3g} s)")
+        if self._failures >= self.settings.max_failures:
             return "failures"
-        return "tolerance" if outcome.value is not None and self._is_found() else None
+        return "tolerance" if outcome.value is not None and self._is_found(snapshot) else None
 
-    def _is_found(self) -> bool:
+    def _is_found(self, snapshot: Snapshot) -> bool:
         """Whether, with 95 % probability, no more than the tolerance is left to gain."""
-        if self.tolerance is None:
+        if self.settings.tolerance is None:
             return False
-        optimizer = self._patiently(self.opened.optimizer)
-        done = sum(trial.state == "done" for trial in optimizer.trials)
-        return done >= optimizer.num_initial and optimizer.where().regret_quantile(0.95) <= self.tolerance
+        done = sum(trial.state == "done" for trial in snapshot.evidence)
+        optimizer = snapshot.optimizer
+        return done >= optimizer.num_initial and Tolerance(self.settings.tolerance).is_met(optimizer.where)
 
-    # The living and the dead
+    # Storages that do not answer, workers that die
 
-    def _patiently(self, action: Callable[[], T]) -> T:
+    def _with_retries(self, action: Callable[[], T]) -> T:
         """What an action gives; while the database does not answer, it is tried again and programs go on."""
-        until, pause = time.monotonic() + OUTAGE_SECONDS, TICK
+        until, pause = time.monotonic() + self.settings.outage_seconds, self.settings.poll_seconds
         while True:
             try:
                 return action()
@@ -228,10 +221,9 @@ class Worker:
                 if time.monotonic() + pause > until or self._asked_to_stop > 1:
                     raise
                 self.console.note(f"the storage does not answer and is tried again: {brief(error)}")
-                with suppress(Exception):
-                    self.opened.study._storage.remove_session()
+                adapter.release_session(self.opened.study)
             time.sleep(pause)
-            pause = min(2.0 * pause, 10.0)
+            pause = min(2.0 * pause, self.settings.longest_pause)
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
@@ -239,7 +231,7 @@ class Worker:
         stop = threading.Event()
 
         def beat() -> None:
-            while not stop.wait(self.heartbeat):
+            while not stop.wait(self.settings.heartbeat):
                 for trial_id in list(self._alive):
                     self._beat(trial_id)
 
@@ -252,16 +244,15 @@ class Worker:
             thread.join()
 
     def _beat(self, trial_id: int) -> None:
-        storage: Any = self.opened.study._storage
-        if is_heartbeat_enabled(storage):
+        study = self.opened.study
+        if adapter.has_heartbeats(study):
             try:
-                storage.record_heartbeat(trial_id)
+                adapter.record_heartbeat(study, trial_id)
             except Exception as error:  # a database that is away for a moment may be back for the next one
                 self.console.note(f"a heartbeat could not be recorded: {brief(error)}")
-                with suppress(Exception):
-                    storage.remove_session()
+                adapter.release_session(study)
 
-    def _bury_the_dead(self) -> None:
+    def _reclaim_orphaned_trials(self) -> None:
         """Trials of processes of this machine that are gone: told if they had ended, begun again if not."""
         for trial in self.opened.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
             if not is_dead(trial.user_attrs.get(WORKER)):
@@ -271,8 +262,8 @@ class Worker:
                 if tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason):
                     self.console.remark(f"#{trial.number}  its worker has died, but its result was there")
                 continue
-            history = {*trial.user_attrs.get(DEATHS, []), *trial.system_attrs.get("retry_history", []), trial.number}
-            if len(history) > MOST_RETRIES:
+            history = {*trial.user_attrs.get(DEATHS, []), *adapter.begun_again(trial), trial.number}
+            if len(history) > STORAGE.max_retries:
                 reason = f"its worker died, {len(history)} times"
                 if tell(self.opened, trial.number, None, None, reason):
                     self.console.remark(f"#{trial.number}  {reason}; it counts as a failure")
@@ -287,7 +278,7 @@ class Worker:
 
         def stop(*_: Any) -> None:
             self._asked_to_stop += 1
-            self._stop_by = min(self._stop_by, time.monotonic() + self.grace)
+            self._stop_by = min(self._stop_by, time.monotonic() + self.settings.grace)
 
         if threading.current_thread() is not threading.main_thread():
             yield

@@ -1,7 +1,7 @@
 """From trials to a suggestion, and to what is known about the optimum.
 
-    trials -> evidence -> scaling -> fit -> model -> suggest     (every fallback is in `suggest`)
-                                                 -> answers      (recommendation, where the optimum is, explanation)
+trials -> evidence -> scaling -> fit -> model -> suggest     (every fallback is in `suggest`)
+-> answers      (recommendation, where the optimum is, explanation)
 """
 
 from xstar.engine import answers

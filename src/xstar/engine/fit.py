@@ -10,13 +10,14 @@ from xstar.engine.evidence import Evidence
 from xstar.engine.model import Model
 from xstar.engine.scaling import Scaling
 from xstar.engine.seeds import Seeds
-from xstar.engine.settings import ModelSettings, Settings
+from xstar.engine.settings import Settings
 from xstar.engine.thinning import thin
 from xstar.errors import DataError
 from xstar.feasibility import Feasibility
 from xstar.gp import Hyperparameters, Matern52, Posterior
 from xstar.gp.inference import infer_under_best
 from xstar.gp.observations import Observations
+from xstar.methods import ModelSettings
 from xstar.numerics.arrays import HostArray, move
 
 
@@ -25,9 +26,9 @@ def fit(settings: Settings, evidence: Evidence) -> Model:
     if evidence.count == 0:
         raise DataError("a model needs at least one value.")
     own, domain, method = settings.model, settings.space.domain, settings.strategy
-    kept = thin(evidence.X, evidence.values, own.max_data)
+    kept = thin(evidence.X, evidence.values, own.max_data, own.num_neighbors)
     X, values = evidence.X[kept], evidence.values[kept]
-    scaling = Scaling.fit(values, design_weights(X, own)) if method.standardizes else Scaling()
+    scaling = Scaling.fit(values, design_weights(X, own), own.warp) if method.standardizes else Scaling()
     noise_sd = np.maximum(evidence.sd[kept] * scaling.slope(values), own.least_noise)
     data = Observations.check(*(move(part, settings.like) for part in (X, scaling.forward(values), noise_sd)))
     with warnings.catch_warnings():

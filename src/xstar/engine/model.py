@@ -95,7 +95,9 @@ class Model:
     ) -> tuple[HostArray, float]:  # fmt: skip
         """The best legal point of one function (d,), of all or within a part of the domain, and its value."""
         candidates = self._candidates(rng, np.zeros((0, self.domain.dimension)) if around is None else around)
-        found = MixedSearch(within or self.domain, excluded).maximize(objective, candidates)
+        found = MixedSearch(within or self.domain, excluded, settings=self.settings.model.search).maximize(
+            objective, candidates
+        )
         return to_numpy(found.x)[0], float(found.value[0])
 
     @cached_property
@@ -109,7 +111,8 @@ class Model:
         own = self.settings.model
         centers = np.concatenate([self.incumbents, around])[: own.max_centers]
         inside = np.clip(self.evidence.X, 0.0, 1.0)
-        return np.concatenate([draw_candidates(own.num_candidates, inside, rng, around=centers), around])
+        drawn = draw_candidates(own.num_candidates, inside, rng, around=centers, settings=own.search)
+        return np.concatenate([drawn, around])
 
     def sample_optima(self, count: int, rng: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
         """Draws of the optimum (count, d), and each path's value there and at the recommendation (count,), in y."""

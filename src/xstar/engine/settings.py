@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from xstar.direction import Direction
-from xstar.feasibility import FeasibilitySettings
-from xstar.methods import Method, find_method, name_of
+from xstar.methods import Method, ModelSettings, find_method, name_of
 from xstar.numerics.arrays import Array
 from xstar.numerics.checks import array_of, integer
 from xstar.space import Space, SpaceLike
 from xstar.trial import check_sd
-
-
-@dataclass(frozen=True)
-class ModelSettings:
-    """How a model is fitted and searched."""
-
-    max_data: int = 300
-    """Values that a model is fitted to, because the work grows with their cube (`python -m benchmarks.latency`)."""
-    least_noise: float = 1e-6
-    """Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
-    reference_lengthscale: float = 0.3
-    reference_noise: float = 0.3
-    """Of the weights of the prior mean (`design_weights`); the lengthscale times the root of the dimension."""
-    num_candidates: int = 512
-    """Points of the design that a search begins from (`python -m benchmarks.search`)."""
-    max_centers: int = 6
-    """Points that local candidates surround."""
-    flat: float = 1e-9
-    """Posterior means of y that differ by less are the same: then a point that was evaluated is recommended."""
-    feasibility: FeasibilitySettings = field(default_factory=FeasibilitySettings)
 
 
 @dataclass(frozen=True)
@@ -52,7 +31,6 @@ class Settings:
     """Evaluations that fill the space before the model is asked."""
     threads: int | None
     compute: str
-    model: ModelSettings = field(default_factory=ModelSettings)
 
     @classmethod
     def check(
@@ -80,6 +58,11 @@ class Settings:
         return find_method(self.method)
 
     @property
+    def model(self) -> ModelSettings:
+        """How models are fitted and searched."""
+        return self.strategy.model
+
+    @property
     def method_name(self) -> str:
         """The name of the method."""
         return name_of(self.method)
@@ -94,7 +77,7 @@ class Settings:
         return self._of_model() == other._of_model()
 
     def _of_model(self) -> tuple[Any, ...]:
-        return self.space, self.direction, self.method, self.seed, self.noise, self.compute, self.model
+        return self.space, self.direction, self.method, self.seed, self.noise, self.compute
 
 
 def draw_seed() -> int:

@@ -2,8 +2,8 @@
 
     the method  ->  LogEI  ->  space filling
 
-A method gives way when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and why,
-is in the diagnostics. With too few results, or values that are all the same, points fill the space.
+A method gives way when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and
+why, is in the diagnostics. With too few results, or values that are all the same, points fill the space.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from xstar.engine.settings import Settings
 from xstar.engine.space_filling import allowed, next_of_design, random_point
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.search import Domain, Objective
-from xstar.search.mixed import COMPLETE
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
 """What a computation raises that has gone wrong for the data's sake; anything else is a mistake in the code."""
@@ -111,7 +110,7 @@ def _maximize(
         raise _NothingFound("found no allowed point with a finite score")
     if not score.additive and value <= 0.0:
         raise _NothingFound("sees nothing left to learn")
-    if not _is_likely(row[None], model) and _is_likely(_few_left(domain, excluded), model):
+    if not _is_likely(row[None], model) and _is_likely(_few_left(domain, excluded, model.settings), model):
         raise _NothingFound("sees something to learn only where evaluations are likely to fail")
     if acquisition.informative:
         nats = float(to_numpy(score(row[None]))[0])
@@ -128,8 +127,8 @@ def _is_likely(rows: HostArray | None, model: Model) -> bool:
     return bool(np.any(model.feasibility.is_likely(rows)))
 
 
-def _few_left(domain: Domain, excluded: frozenset[bytes]) -> HostArray | None:
+def _few_left(domain: Domain, excluded: frozenset[bytes], settings: Settings) -> HostArray | None:
     """The points that are allowed, if the domain is small."""
-    if domain.size is None or domain.size > COMPLETE:
+    if domain.size is None or domain.size > settings.model.search.max_enumerated:
         return None
     return np.array(list(allowed(domain, domain.everything(), excluded)))

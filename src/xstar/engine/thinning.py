@@ -11,24 +11,24 @@ import numpy as np
 
 from xstar.numerics.arrays import HostArray
 
-NEIGHBORS = 5
-"""Values that are averaged, a point's own among them."""
 
+def thin(X: HostArray, values: HostArray, limit: int, num_neighbors: int = 5) -> HostArray:
+    """Return the indices, in order, of at most `limit` of the data (n, d), (n,); larger values are better.
 
-def thin(X: HostArray, values: HostArray, limit: int) -> HostArray:
-    """The indices, in order, of at most `limit` of the data (n, d), (n,); larger values are better."""
+    A value counts as the mean over `num_neighbors`, its own among them.
+    """
     if len(X) <= limit:
         return np.arange(len(X))
     from scipy.spatial import cKDTree
 
-    _, near = cKDTree(X).query(X, k=min(NEIGHBORS, len(X)))
-    best_first = np.argsort(-values[near].mean(axis=1), kind="stable")
+    _, near = cKDTree(X).query(X, k=min(num_neighbors, len(X)))
+    best_first = np.argsort(-values[np.reshape(near, (len(X), -1))].mean(axis=1), kind="stable")
     chosen = best_first[: limit - limit // 2]
     return np.sort(np.concatenate([chosen, cover(X, chosen, limit // 2)]))
 
 
 def cover(X: HostArray, chosen: HostArray, count: int) -> HostArray:
-    """The indices of `count` more points, each as far as possible from those chosen before it."""
+    """Return the indices of `count` more points, each as far as possible from those chosen before it."""
     taken = np.zeros(len(X), dtype=bool)
     taken[chosen] = True
     gap = np.full(len(X), np.inf)

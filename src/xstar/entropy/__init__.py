@@ -1,15 +1,18 @@
 """What knowing the maximizer would tell: draws of x_star, constraints at it, EP, the conditioned prediction."""
 
-from xstar.entropy.conditioned import Conditioned, condition
+from xstar.entropy.conditioned import Conditioned, ConditioningSettings, condition
 from xstar.entropy.constraints import Constraints, constrain
-from xstar.entropy.ep import Sites, expectation_propagation
+from xstar.entropy.ep import EPSettings, Sites, expectation_propagation
 from xstar.entropy.functionals import Functionals
-from xstar.entropy.maximizers import Maximizers, draw_maximizers
+from xstar.entropy.maximizers import Maximizers, MaximizerSettings, draw_maximizers
 
 __all__ = [
     "Conditioned",
+    "ConditioningSettings",
     "Constraints",
+    "EPSettings",
     "Functionals",
+    "MaximizerSettings",
     "Maximizers",
     "Sites",
     "condition",

@@ -21,24 +21,51 @@ Notation
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from xstar.entropy.constraints import Constraints
-from xstar.entropy.ep import Sites, expectation_propagation
+from xstar.entropy.ep import EPSettings, Sites, expectation_propagation, site_factor
 from xstar.entropy.functionals import Functionals
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, identity, namespace, solve_lower, take_rows
+from xstar.numerics.checks import instance, positive
 from xstar.numerics.linalg import safe_cholesky
 from xstar.numerics.normal import truncated_moments
 
-SMALLEST_SPREAD = 1e-10
-"""The variance of f(x_star) - f(x) is kept above this, relative to the prior variance, by shrinking V12."""
-KNOWN = 1e-11
-"""A site on a combination whose variance has fallen below this share of its prior variance says nothing."""
-SAME = 1e-6
-"""Nor does one on a difference whose variance is below this share of that of its parts: the two are as good as one.
-That f(x_star) beats a rival next to it follows from the local conditions, and rounding would be all that is added."""
+LEAST_VARIANCE = 1e-13
+"""A prediction with less variance than this share of the prior's, noise included, is as good as known."""
+_PER_PATH = ("alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter")
+
+
+@dataclass(frozen=True)
+class ConditioningSettings:
+    """How a posterior is conditioned on the constraints (`python -m benchmarks.robustness` counts what fails).
+
+    Parameters
+    ----------
+    least_spread : float
+        The variance of f(x_star) - f(x) is kept above this, relative to the prior variance, by shrinking V12; the
+        paper's rule for kappa has the same number.
+    least_variance : float
+        A site on a combination whose variance has fallen below this share of its prior variance says nothing.
+    least_difference : float
+        Nor does one on a difference whose variance is below this share of that of its parts: the two are as good as
+        one. That f(x_star) beats a competing point next to it follows from the local conditions, and rounding would be
+        all that is added.
+    ep : EPSettings
+        Of the sites.
+    """
+
+    least_spread: float = 1e-10
+    least_variance: float = 1e-11
+    least_difference: float = 1e-6
+    ep: EPSettings = field(default_factory=EPSettings)
+
+    def __post_init__(self) -> None:
+        for name in ("least_spread", "least_variance", "least_difference"):
+            positive(getattr(self, name), name)
+        instance(self.ep, "ep", EPSettings, "EPSettings()")
 
 
 @dataclass(frozen=True)
@@ -65,9 +92,10 @@ class Conditioned:
     sites: Sites
     jitter: Array
     """The largest jitter in the factor of the equalities, shape (R, H, S)."""
+    settings: ConditioningSettings = ConditioningSettings()
 
     def variances(self, X: Array) -> Prediction:
-        """v(x) and what knowing x_star takes off it, at points (R, 1, m, d)."""
+        """Return v(x) and what knowing x_star takes off it, at points (R, 1, m, d)."""
         xp = namespace(X)
         cross = self.post.kernel.covariance(self.post.hyper, X, self.post.data.X)
         whitened = self.post.whiten(xp.linalg.matrix_transpose(cross))
@@ -87,13 +115,13 @@ class Conditioned:
         )
 
     def truncate(self, p: Prediction) -> Truncation:
-        """C3: the variance that f(x) < f(x_star) takes off f(x) on top, with its derivatives."""
+        """Impose C3: return the variance that f(x) < f(x_star) takes off f(x) on top, with its derivatives."""
         xp = namespace(p.mean)
         scale = self.post.hyper.variance[..., None, None]
         V11 = xp.clip(p.variance - p.reduction, min=0.0)
         V22 = self.best_variance[..., None]
         V12 = p.covariance
-        smallest = SMALLEST_SPREAD * scale
+        smallest = self.settings.least_spread * scale
         # kappa = min(1, (V11 + V22 - smallest) / (2 V12)) keeps the spread above the smallest.
         shrunk = smallest > V11 + V22 - 2.0 * V12
         spread = xp.where(shrunk, smallest, V11 + V22 - 2.0 * V12)
@@ -114,7 +142,7 @@ class Conditioned:
         )
 
     def pull_back(self, X: Array, p: Prediction, by_variance: Array, by_mean: Array, by_q: Array) -> Array:
-        """The gradient in x (R, m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
+        """Return the gradient in x (R, m, d) of a sum over H and S of functions of v(x), the unshifted mean and q(x).
 
         Given are the derivatives of the summands: by_variance and by_mean (R, H, S, m), by_q (R, H, S, m, l).
         """
@@ -131,7 +159,7 @@ class Conditioned:
         return xp.sum(through_data, axis=1) + self.functionals.pull_back(X, by_q)
 
     def take(self, problems: HostArray) -> Conditioned:
-        """Some of the problems."""
+        """Return some of the problems."""
         parts = {name: take_rows(getattr(self, name), problems) for name in _PER_PATH}
         sites = self.sites._replace(residual=take_rows(self.sites.residual, problems))
         return replace(
@@ -139,12 +167,9 @@ class Conditioned:
         )
 
     def first(self, paths: int) -> Conditioned:
-        """The first few paths of each hyperparameter sample."""
+        """Return the first few paths of each hyperparameter sample."""
         parts = {name: getattr(self, name)[:, :, :paths, ...] for name in _PER_PATH}
         return replace(self, functionals=self.functionals.first(paths), **parts)
-
-
-_PER_PATH = ("alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter")
 
 
 class Prediction(NamedTuple):
@@ -175,11 +200,34 @@ class Truncation(NamedTuple):
     by_mean: Array
 
 
-def condition(post: Posterior, alpha: Array, functionals: Functionals, constraints: Constraints) -> Conditioned:
-    """Condition posteriors, leading axes (R, H), on the constraints at each path's x_star.
+def condition(
+    post: Posterior,
+    alpha: Array,
+    functionals: Functionals,
+    constraints: Constraints,
+    settings: ConditioningSettings | None = None,
+) -> Conditioned:
+    """Condition posteriors on the constraints at each path's x_star.
 
-    `alpha` (R, H, 1 or S, n) is K^{-1} times the targets of each path.
+    Parameters
+    ----------
+    post : Posterior
+        Leading axes (R, H).
+    alpha : array of shape (R, H, 1 or S, n)
+        K^{-1} times the targets of each path.
+    functionals : Functionals
+        T.
+    constraints : Constraints
+        On T.
+    settings : ConditioningSettings, optional
+        Thresholds, and how EP iterates.
+
+    Returns
+    -------
+    Conditioned
+        What predictions at any x need.
     """
+    settings = settings or ConditioningSettings()
     xp = namespace(functionals.x_star)
     cross = functionals.covariance(post.data.X)
     R, H, S, n, length = cross.shape
@@ -211,10 +259,11 @@ def condition(post: Posterior, alpha: Array, functionals: Functionals, constrain
     V0, m0 = xp.matmul(xp.matmul(M, C_c), M_t), xp.matmul(M, mean_c[..., None])[..., 0]
     before = xp.linalg.diagonal(xp.matmul(xp.matmul(M, prior), M_t))
     apart = xp.matmul(M * M, xp.linalg.diagonal(C)[..., None])[..., 0]
-    imposed = constraints.imposed & (xp.linalg.diagonal(V0) > xp.maximum(KNOWN * before, SAME * apart))
-    sites = expectation_propagation(m0, V0, constraints.target, constraints.noise_variance, imposed)
+    least = xp.maximum(settings.least_variance * before, settings.least_difference * apart)
+    imposed = constraints.imposed & (xp.linalg.diagonal(V0) > least)
+    sites = expectation_propagation(m0, V0, constraints.target, constraints.noise_variance, imposed, settings.ep)
     root = xp.sqrt(sites.precision)
-    B = safe_cholesky(identity(V0.shape[-1], V0) + root[..., :, None] * V0 * root[..., None, :]).factor
+    B = site_factor(V0, root)
     N = M - xp.matmul(xp.matmul(M, G), inverse)
     of_sites = solve_lower(B, root[..., :, None] * N)
     pulled = xp.where(root > 0.0, sites.shift / xp.where(root > 0.0, root, 1.0), 0.0) - root * m0
@@ -231,4 +280,5 @@ def condition(post: Posterior, alpha: Array, functionals: Functionals, constrain
         best_variance=xp.clip(C[..., 0, 0] - xp.sum(reduced[..., 0] ** 2, axis=-1), min=0.0),
         sites=sites,
         jitter=xp.max(factor.jitter, axis=-1),
+        settings=settings,
     )  # fmt: skip

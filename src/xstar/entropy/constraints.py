@@ -2,11 +2,11 @@
 
 At a free coordinate i:     d_i f = 0, and the site d_ii f <= 0; between free i < j: d_ij f is the path's own value.
 At an active coordinate i:  only the site "outward derivative >= 0": a maximum on a face need not be stationary.
-At a discrete coordinate, or where only the chance of success bounds the maximum: nothing.
+At a discrete coordinate, or where only feasibility bounds the maximum: nothing.
 `boundary="paper"` takes every coordinate as free.
 
-f(x_star) is compared with the best so far: in the paper f(x_star) >= max y + noise, one probit site, though the largest
-noisy y is biased upwards; otherwise f(x_star) >= f(a) for latent values at rival points a. All sites are written as
+f(x_star) is compared with the incumbent: in the paper f(x_star) >= max y + noise, one probit site, though the largest
+noisy y is biased upwards; otherwise f(x_star) >= f(a) for latent values at competing points a. All sites are written as
 z >= target, z = M T f.
 
 Notation
@@ -44,7 +44,7 @@ class Constraints(NamedTuple):
 
 def constrain(
     maximizers: Maximizers,
-    num_rivals: int,
+    num_competitors: int,
     *,
     best_value: Array | None = None,
     best_noise_variance: Array | None = None,
@@ -52,21 +52,38 @@ def constrain(
     boundary: str = "aware",
     along: HostArray | None = None,
 ) -> Constraints:
-    """The constraints at sampled maximizers, for T with `num_rivals` rival values behind the jet.
+    """Return the constraints at sampled maximizers, for T with the values at competing points behind the jet.
 
-    `best_value` (R,) and `best_noise_variance` (R, H) are those of the paper's comparison with the best observation;
-    without them f(x_star) is compared with the rivals alone, of which a problem may have less than `num_rivals`:
-    `present` (R, num_rivals). `along` are the coordinates of the jet's derivatives.
+    Parameters
+    ----------
+    maximizers : Maximizers
+        The paths and their maximizers.
+    num_competitors : int
+        How many competing points there are.
+    best_value, best_noise_variance : array of shape (R,), (R, H), optional
+        Those of the paper's comparison with the best observation; without them f(x_star) is compared with the
+        competing points alone.
+    present : array of bool, shape (R, num_competitors), optional
+        A problem may have fewer competing points.
+    boundary : str
+        "aware", or "paper", which takes every coordinate as free.
+    along : ndarray of int, optional
+        The coordinates of the jet's derivatives; by default all.
+
+    Returns
+    -------
+    Constraints
+        Equalities on entries of T, and sites on linear combinations of them.
     """
     xp = namespace(maximizers.x)
     lead, everything = maximizers.x.shape[:-1], maximizers.x.shape[-1]
     columns = np.arange(everything) if along is None else along
     d, where = len(columns), move(columns, maximizers.x)
     layout = jet_layout(d)
-    t, k = layout.length, num_rivals
+    t, k = layout.length, num_competitors
     active = xp.take(maximizers.active, where, axis=-1)
     active = active if boundary == "aware" else xp.zeros_like(active)
-    # A maximum that the chance of success holds back says nothing about slopes.
+    # A maximum that feasibility holds back says nothing about slopes.
     stationary = maximizers.stationary[..., None]
     free = ~active & stationary
     active = active & stationary
@@ -87,8 +104,8 @@ def constrain(
     outward = xp.where(active, xp.take(maximizers.outward, where, axis=-1), 0.0)
     own = outward[..., None] * slopes - xp.astype(free, flat.dtype)[..., None] * bends
     over_best = xp.broadcast_to(value, (*lead, 1, t + k))
-    over_rivals = xp.broadcast_to(value - unit[t:, :], (*lead, k, t + k))
-    combination = xp.concat([over_best, own, over_rivals], axis=-2)
+    over_competitors = xp.broadcast_to(value - unit[t:, :], (*lead, k, t + k))
+    combination = xp.concat([over_best, own, over_competitors], axis=-2)
 
     target = noise_variance = zeros((*lead, 1 + d + k), flat)
     compared = no(1)
@@ -97,6 +114,6 @@ def constrain(
         target = target + best_value[:, None, None, None] * first
         noise_variance = noise_variance + best_noise_variance[:, :, None, None] * first
         compared = ~compared
-    rivals = ~no(k) if present is None else xp.broadcast_to(present[:, None, None, :], (*lead, k))
-    imposed = xp.concat([compared, active | free, rivals], axis=-1)
+    competing = ~no(k) if present is None else xp.broadcast_to(present[:, None, None, :], (*lead, k))
+    imposed = xp.concat([compared, active | free, competing], axis=-1)
     return Constraints(equal, equal_to, combination, target, noise_variance, imposed)

@@ -8,8 +8,8 @@ a = (m - t) / sqrt(v + tau^2), r = phi(a) / Phi(a) and beta = r (r + a) / (v + t
 beta / (1 - beta v) and mean m + sqrt(v + tau^2) / (r + a) [HHG14, appendix B.2; the print has Z for log Z, loses a
 square in the variance and has the sign of kappa wrong].
 
-All sites are updated at once from the same marginals, which is a dozen array operations whatever their number, going
-part of the way; where that does not settle, one after the other, which always has. Both have the same fixed points.
+Parallel sweeps update all sites at once from the same marginals, with damping: a dozen array operations whatever the
+number of sites. What they do not settle, sequential sweeps do, one site after the other. The fixed points are the same.
 
 Notation
     N             problems: all leading axes joined
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,6 +37,7 @@ from xstar.numerics.arrays import (
     take_rows,
     to_numpy,
 )
+from xstar.numerics.checks import integer, positive
 from xstar.numerics.linalg import log_determinant, safe_cholesky
 from xstar.numerics.normal import log_ndtr, truncated_moments
 
@@ -45,16 +47,47 @@ SUREST = 1e12
 """No site is made more precise than this, in units of the prior variance."""
 ROUNDING = 1e-9
 """Added to the prior variances, in their own units, so that entries that are combinations of each other stay apart."""
-TOGETHER = 70
-"""Sweeps over all sites at once."""
-BRISK, CAREFUL, BRISKLY = 0.8, 0.45, 24
-"""How far a site goes in such a sweep: in the first `BRISKLY`, and after them."""
-UNDAMPED = 24
-"""After so many sweeps one by one, sites go only half of the way: far in the tails, they can chase each other."""
 REPACK_BELOW = 0.6
 """Settled problems are dropped from the batch when the rest would be smaller than this share of it."""
 FEW = 256
 """So many problems or less are finished in host memory."""
+
+
+@dataclass(frozen=True)
+class EPSettings:
+    """How expectation propagation iterates (chosen by `python -m benchmarks.robustness`, which counts what diverges).
+
+    A damping factor is the share of the way that a site goes in a sweep: 1 is undamped.
+    """
+
+    tolerance: float = 1e-6
+    """Sweeps end when no mean changes by more of its standard deviation, and no log variance by more."""
+    max_sweeps: int = 170
+    """Of both kinds together."""
+    max_parallel_sweeps: int = 70
+    """Over all sites at once; never more than `parallel_share` of `max_sweeps`."""
+    parallel_share: float = 0.7
+    damping: float = 0.8
+    """Of parallel sweeps."""
+    late_damping: float = 0.45
+    """Of parallel sweeps after the first `late_after`, for what oscillates."""
+    late_after: int = 24
+    undamped_sweeps: int = 24
+    """Sequential sweeps without damping: nearly all problems settle in them."""
+    sequential_damping: float = 0.5
+    """Of those after them: far in the tails, sites can chase each other."""
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "damping", "late_damping", "sequential_damping", "parallel_share"):
+            positive(getattr(self, name), name)
+        integer(self.max_sweeps, "max_sweeps", 1)
+        for name in ("max_parallel_sweeps", "late_after", "undamped_sweeps"):
+            integer(getattr(self, name), name, 0)
+
+    @property
+    def parallel_sweeps(self) -> int:
+        """How many sweeps over all sites at once there are at most."""
+        return min(math.ceil(self.parallel_share * self.max_sweeps), self.max_parallel_sweeps)
 
 
 class Sites(NamedTuple):
@@ -94,7 +127,7 @@ class _Problems(NamedTuple):
         return _Problems(*(take_rows(field, rows) for field in self))
 
 
-_Sweep: TypeAlias = Callable[[_Problems, int], tuple[Array, Array]]
+_Sweep: TypeAlias = Callable[[_Problems, int, EPSettings], tuple[Array, Array]]
 """From the problems and the number of the sweep to new precisions and shifts."""
 
 
@@ -104,11 +137,37 @@ def expectation_propagation(
     target: Array,
     noise_variance: Array,
     imposed: Array,
-    *,
-    tolerance: float = 1e-6,
-    max_sweeps: int = 170,
+    settings: EPSettings | None = None,
 ) -> Sites:
-    """EP over K sites, for all leading axes at once; `imposed` (..., K) says which sites exist."""
+    """Approximate a Gaussian with one-sided constraints, for all leading axes at once.
+
+    Parameters
+    ----------
+    mean, covariance : array of shape (..., K), (..., K, K)
+        m0 and V0.
+    target, noise_variance : array of shape (..., K)
+        t and tau^2.
+    imposed : array of bool, shape (..., K)
+        Which sites exist.
+    settings : EPSettings, optional
+        How to iterate.
+
+    Returns
+    -------
+    Sites
+        What the constraints amount to, and how far the iteration got.
+
+    Examples
+    --------
+    The mean of a standard normal that is known to be positive is sqrt(2 / pi):
+
+    >>> import numpy as np
+    >>> from xstar.entropy import expectation_propagation
+    >>> zero, yes = np.zeros(1), np.ones(1, dtype=bool)
+    >>> round(float(expectation_propagation(zero, np.eye(1), zero, zero, yes).mean[0]), 4)
+    0.7979
+    """
+    settings = settings or EPSettings()
     xp = namespace(mean)
     lead, K = mean.shape[:-1], mean.shape[-1]
     N = math.prod(lead)
@@ -128,11 +187,11 @@ def expectation_propagation(
     )  # fmt: skip
     sweeps = 0
     if K and N:
-        problems, sweeps = _settle(problems, _all_at_once, min(math.ceil(0.7 * max_sweeps), TOGETHER), tolerance)
-        left = np.flatnonzero(~(to_numpy(problems.residual) <= tolerance))
-        if left.size and sweeps < max_sweeps:
+        problems, sweeps = _settle(problems, _parallel_sweep, settings.parallel_sweeps, settings)
+        left = np.flatnonzero(~(to_numpy(problems.residual) <= settings.tolerance))
+        if left.size and sweeps < settings.max_sweeps:
             unsettled = _Problems(*(to_numpy(field) for field in problems.take(left)))
-            mended, more = _settle(_afresh(unsettled), _one_by_one, max_sweeps - sweeps, tolerance)
+            mended, more = _settle(_afresh(unsettled), _sequential_sweep, settings.max_sweeps - sweeps, settings)
             problems, sweeps = _merge(problems, left, mended), sweeps + more
     precision, shift = problems.precision, problems.shift
     m, V, factor = _posterior(m0, prior, precision, shift)
@@ -158,7 +217,7 @@ def _afresh(p: _Problems) -> _Problems:
     return p._replace(precision=none, shift=none, m=p.mean, v=xp.linalg.diagonal(p.covariance))
 
 
-def _settle(problems: _Problems, sweep: _Sweep, most: int, tolerance: float) -> tuple[_Problems, int]:
+def _settle(problems: _Problems, sweep: _Sweep, most: int, settings: EPSettings) -> tuple[_Problems, int]:
     """Sweep until no problem changes any more; those that have settled leave the batch.
 
     The last few are finished in host memory: there it does not matter how many small operations it takes.
@@ -168,8 +227,8 @@ def _settle(problems: _Problems, sweep: _Sweep, most: int, tolerance: float) -> 
         if len(rows) <= FEW and not isinstance(problems.m, np.ndarray):
             problems = _Problems(*(to_numpy(field) for field in problems))
         done += 1
-        problems = _after(problems, *sweep(problems, done))
-        unsettled = np.flatnonzero(~(to_numpy(problems.residual) <= tolerance))
+        problems = _after(problems, *sweep(problems, done, settings))
+        unsettled = np.flatnonzero(~(to_numpy(problems.residual) <= settings.tolerance))
         if unsettled.size < REPACK_BELOW * len(rows):
             everything, rows, problems = _merge(everything, rows, problems), rows[unsettled], problems.take(unsettled)
         if unsettled.size == 0:
@@ -189,7 +248,7 @@ def _after(before: _Problems, precision: Array, shift: Array) -> _Problems:
     """The problems with new sites: a fresh factor each sweep, so that rounding does not add up."""
     xp = namespace(precision)
     root = xp.sqrt(precision)
-    factor = _site_factor(before.covariance, root)
+    factor = site_factor(before.covariance, root)
     half = solve_lower(factor, root[..., :, None] * before.covariance)
     v = xp.linalg.diagonal(before.covariance) - xp.sum(half * half, axis=-2)
     pull = (shift - precision * before.mean)[..., None]
@@ -203,20 +262,21 @@ def _after(before: _Problems, precision: Array, shift: Array) -> _Problems:
     return before._replace(precision=precision, shift=shift, m=m, v=v, residual=residual)
 
 
-def _all_at_once(p: _Problems, number: int) -> tuple[Array, Array]:
+def _parallel_sweep(p: _Problems, number: int, settings: EPSettings) -> tuple[Array, Array]:
     """New precisions and shifts, each site's from the marginals before the sweep."""
-    step = BRISK if number <= BRISKLY else CAREFUL
-    return _site(p.m, p.v, p.precision, p.shift, p.target, p.noise_variance, p.usable, step)
+    damping = settings.damping if number <= settings.late_after else settings.late_damping
+    return _site(p.m, p.v, p.precision, p.shift, p.target, p.noise_variance, p.usable, damping)
 
 
-def _one_by_one(p: _Problems, number: int) -> tuple[Array, Array]:
+def _sequential_sweep(p: _Problems, number: int, settings: EPSettings) -> tuple[Array, Array]:
     """New precisions and shifts, each site's from the marginals that the one before it left."""
+    damping = 1.0 if number <= settings.undamped_sweeps else settings.sequential_damping
     precision, shift = p.precision, p.shift
     m, V, _ = _posterior(p.mean, p.covariance, precision, shift)
     for k in range(m.shape[-1]):
         new_precision, new_shift = _site(
             m[..., k], V[..., k, k], precision[..., k], shift[..., k],
-            p.target[..., k], p.noise_variance[..., k], p.usable[..., k], 1.0 if number <= UNDAMPED else 0.5,
+            p.target[..., k], p.noise_variance[..., k], p.usable[..., k], damping,
         )  # fmt: skip
         m, V = _update(m, V, k, new_precision - precision[..., k], new_shift - shift[..., k])
         precision, shift = _set(precision, k, new_precision), _set(shift, k, new_shift)
@@ -245,9 +305,10 @@ def _cavity(m: Array, v: Array, precision: Array, shift: Array, target: Array, n
 
 
 def _site(
-    m: Array, v: Array, precision: Array, shift: Array, target: Array, noise_variance: Array, usable: Array, step: float
-) -> tuple[Array, Array]:
-    """New precisions and shifts, from marginals and old sites; a `step` below 1 goes only part of the way."""
+    m: Array, v: Array, precision: Array, shift: Array, target: Array, noise_variance: Array, usable: Array,
+    damping: float,
+) -> tuple[Array, Array]:  # fmt: skip
+    """New precisions and shifts, from marginals and old sites; a `damping` below 1 goes only part of the way."""
     xp = namespace(m)
     cavity = _cavity(m, v, precision, shift, target, noise_variance, usable)
     moments = truncated_moments(cavity.a)
@@ -257,8 +318,8 @@ def _site(
     new_shift = new_precision * cavity.mean + beta * xp.sqrt(cavity.total) / (moments.excess * remaining)
     alive = cavity.alive & xp.isfinite(new_precision) & xp.isfinite(new_shift) & (new_precision < SUREST)
     return (
-        xp.where(alive, precision + step * (new_precision - precision), precision),
-        xp.where(alive, shift + step * (new_shift - shift), shift),
+        xp.where(alive, precision + damping * (new_precision - precision), precision),
+        xp.where(alive, shift + damping * (new_shift - shift), shift),
     )
 
 
@@ -287,15 +348,15 @@ def _posterior(m0: Array, V0: Array, precision: Array, shift: Array) -> tuple[Ar
     """Mean, covariance, and the factor of B = I + S V0 S with S = sqrt(precision), from scratch."""
     xp = namespace(m0)
     root = xp.sqrt(precision)
-    factor = _site_factor(V0, root)
+    factor = site_factor(V0, root)
     half = solve_lower(factor, root[..., :, None] * V0)
     V = V0 - xp.matmul(xp.linalg.matrix_transpose(half), half)
     pull = shift - precision * m0
     return m0 + xp.matmul(V, pull[..., None])[..., 0], V, factor
 
 
-def _site_factor(V0: Array, root: Array) -> Array:
-    """The factor of I + S V0 S, S = diag(root)."""
+def site_factor(V0: Array, root: Array) -> Array:
+    """Return the factor of I + S V0 S with S = diag(root), the roots of site precisions (..., K)."""
     return safe_cholesky(identity(root.shape[-1], root) + root[..., :, None] * V0 * root[..., None, :]).factor
 
 

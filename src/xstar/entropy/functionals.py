@@ -1,11 +1,11 @@
-"""The linear functionals of f that the constraints speak of: its jet at x_star, and its values at rival points.
+"""The linear functionals of f that the constraints speak of: its jet at x_star, and its values at competing points.
 
     T f = (jet of f at x_star;  f(a_1), ..., f(a_k))
 
 Notation
     R          problems, each with its own data                  H, S    hyperparameter samples, paths of each
     x_star     one point for each path                           (R, H, S, d)
-    a          rivals, the same for all paths of a problem       (R, 1, k, d)
+    a          competing points, the same for all paths          (R, 1, k, d)
     l          t + k, with t the length of a jet
 """
 
@@ -27,7 +27,7 @@ class Functionals:
     hyper: Hyperparameters
     """Leading axes (R, H)."""
     x_star: Array
-    rivals: Array
+    competitors: Array
     along: HostArray | None = None
     """The coordinates along which the jet has derivatives; all by default."""
 
@@ -39,44 +39,44 @@ class Functionals:
     @property
     def length(self) -> int:
         """l."""
-        return self.jet_length + int(self.rivals.shape[-2])
+        return self.jet_length + int(self.competitors.shape[-2])
 
     def covariance(self, X: Array) -> Array:
-        """cov(f(x), T f) at points (R, 1, n, d), shape (R, H, S, n, l)."""
+        """Return cov(f(x), T f) at points (R, 1, n, d), shape (R, H, S, n, l)."""
         xp = namespace(X)
         jets = jet_covariance(self.kernel, self.hyper.expand(), X[:, :, None, ...], self.x_star, self.along)
-        values = self.kernel.covariance(self.hyper, X, self.rivals)[:, :, None, ...]
+        values = self.kernel.covariance(self.hyper, X, self.competitors)[:, :, None, ...]
         values = xp.broadcast_to(values, (*jets.shape[:-1], values.shape[-1]))
         return xp.concat([jets, values], axis=-1)
 
     def prior(self) -> Array:
-        """cov(T f, T f), shape (R, H, S, l, l)."""
+        """Return cov(T f, T f), shape (R, H, S, l, l)."""
         xp = namespace(self.x_star)
         lead = self.x_star.shape[:-1]
-        t, k = self.jet_length, int(self.rivals.shape[-2])
+        t, k = self.jet_length, int(self.competitors.shape[-2])
         jets = xp.broadcast_to(jet_prior(self.kernel, self.hyper, self.along)[:, :, None, ...], (*lead, t, t))
-        rivals = self.rivals[:, :, None, ...]
-        cross = jet_covariance(self.kernel, self.hyper.expand(), rivals, self.x_star, self.along)
-        values = self.kernel.covariance(self.hyper, self.rivals, self.rivals)[:, :, None, ...]
+        competitors = self.competitors[:, :, None, ...]
+        cross = jet_covariance(self.kernel, self.hyper.expand(), competitors, self.x_star, self.along)
+        values = self.kernel.covariance(self.hyper, self.competitors, self.competitors)[:, :, None, ...]
         upper = xp.concat([jets, xp.linalg.matrix_transpose(cross)], axis=-1)
         lower = xp.concat([cross, xp.broadcast_to(values, (*lead, k, k))], axis=-1)
         return xp.concat([upper, lower], axis=-2)
 
     def pull_back(self, X: Array, weights: Array) -> Array:
-        """sum over H, S and T of weights (R, H, S, n, l) times the gradient in x of cov(f(x), T f); shape (R, n, d)."""
+        """Return the gradient in x (R, n, d) of weights (R, H, S, n, l) times cov(f(x), T f), summed over H, S, T."""
         xp = namespace(X)
         t = self.jet_length
         slopes = jet_pull_back(
             self.kernel, self.hyper.expand(), X[:, :, None, ...], self.x_star, weights[..., :t], self.along
         )
-        of_rivals = self.kernel.pull_back(self.hyper, X, self.rivals, xp.sum(weights[..., t:], axis=2))
-        return xp.sum(slopes, axis=(1, 2)) + xp.sum(of_rivals, axis=1)
+        of_competitors = self.kernel.pull_back(self.hyper, X, self.competitors, xp.sum(weights[..., t:], axis=2))
+        return xp.sum(slopes, axis=(1, 2)) + xp.sum(of_competitors, axis=1)
 
     def take(self, problems: HostArray) -> Functionals:
-        """Of some of the problems."""
-        x_star, rivals = (take_rows(part, problems) for part in (self.x_star, self.rivals))
-        return Functionals(self.kernel, self.hyper.take(problems), x_star, rivals, self.along)
+        """Return those of some of the problems."""
+        x_star, competitors = (take_rows(part, problems) for part in (self.x_star, self.competitors))
+        return Functionals(self.kernel, self.hyper.take(problems), x_star, competitors, self.along)
 
     def first(self, paths: int) -> Functionals:
-        """Of the first few paths of each hyperparameter sample."""
-        return Functionals(self.kernel, self.hyper, self.x_star[:, :, :paths, :], self.rivals, self.along)
+        """Return those of the first few paths of each hyperparameter sample."""
+        return Functionals(self.kernel, self.hyper, self.x_star[:, :, :paths, :], self.competitors, self.along)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from xstar.entropy.ep import expectation_propagation
+from xstar.entropy.ep import EPSettings, expectation_propagation
 from xstar.feasibility.penalized import Penalized
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel, Matern52
@@ -60,6 +60,8 @@ class FeasibilitySettings:
     """A log probability this much above the level does not hold a maximum back."""
     slack: float = 0.05
     """How far below the level a log probability may be and still count as likely."""
+    ep: EPSettings = field(default_factory=lambda: EPSettings(tolerance=1e-3, max_sweeps=30))
+    """Of the results: many hyperparameters share them, and none needs to be exact."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Feasibility:
         covariance = settings.kernel.covariance(hyper, X, X) * (sign[:, None] * sign)
         mean = prior_mean[:, None] * sign
         none = np.zeros_like(mean)
-        sites = expectation_propagation(mean, covariance, none, none + 1.0, none == 0.0, tolerance=1e-3, max_sweeps=30)
+        sites = expectation_propagation(mean, covariance, none, none + 1.0, none == 0.0, settings.ep)
         precision = np.maximum(sites.precision, 1e-12)
         latent = sign * sites.shift / precision - prior_mean[:, None]
         evidence = np.where(np.isfinite(sites.log_evidence), sites.log_evidence, -np.inf)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xstar.files.csv_text import CsvText, without_unit
-from xstar.files.definition import Definition
 from xstar.errors import DataError, SpaceError
+from xstar.files.cells import read_cell, read_outcome, with_point
+from xstar.files.csv_text import CsvText, quoted
+from xstar.files.definition import Definition
 from xstar.space import Categorical, Parameter, Space
-from xstar.files.tables import THOUSANDS, read_cell, read_outcome, with_point
 from xstar.trial import Trial
-
-DECIMAL = re.compile(r"[+-]?\d*([.,])\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The places of the cells of a row, and what decimals look like in them."""
+    """Where the cells of a row are, and what decimals look like in them."""
 
     space: Space
     parameters: Mapping[str, int]
@@ -31,9 +28,9 @@ class Columns:
     decimal_comma: bool
 
     def trial(self, cells: Sequence[str], number: int) -> Trial | None:
-        """What a row says; None if it says nothing, or only in other columns."""
+        """Return what a row says; None if it says nothing, or only in other columns."""
         row = [*cells, *[""] * (self.width - len(cells))]
-        given = {name: row[place] for name, place in self.parameters.items()}
+        given = {name: row[column] for name, column in self.parameters.items()}
         empty = [name for name, cell in given.items() if not cell.strip()]
         result = row[self.result].strip()
         if not result and len(empty) == len(given):
@@ -51,10 +48,10 @@ class Columns:
         return Trial(number, pending.params, "done", value, sd)
 
     def row(self, params: Mapping[str, Any]) -> list[str]:
-        """The cells of an experiment to run."""
+        """Return the cells of an experiment to run."""
         cells = [""] * self.width
-        for name, place in self.parameters.items():
-            cells[place] = self._written(params[name], self.space.parameters[name])
+        for name, column in self.parameters.items():
+            cells[column] = self._written(params[name], self.space.parameters[name])
         return cells
 
     def check_choices(self) -> None:
@@ -79,17 +76,17 @@ class Columns:
         return text.replace(".", ",") if self.decimal_comma and isinstance(value, float) else text
 
     def _with_point(self, cell: str) -> str:
-        return str(with_point(cell)) if self.decimal_comma else cell
+        return with_point(cell) if self.decimal_comma else cell
 
 
 def header_of(definition: Definition) -> list[str]:
-    """The columns of a new table: the parameters and the result, with their units."""
+    """Return the columns of a new table: the parameters and the result, with their units."""
     units = {**definition.units, **({} if definition.unit is None else {definition.result: definition.unit})}
     return [f"{name} [{units[name]}]" if name in units else name for name in names_of(definition)]
 
 
 def names_of(definition: Definition) -> tuple[str, ...]:
-    """What columns there must be."""
+    """Return the names of the columns that there must be."""
     if definition.result in definition.space.parameters:
         raise DataError(
             f'"{definition.result}" is the name of the result and of a parameter; give the result another name, for '
@@ -99,52 +96,25 @@ def names_of(definition: Definition) -> tuple[str, ...]:
 
 
 def find_columns(text: CsvText, definition: Definition) -> Columns:
-    """The columns of a table, found by their names, which may have a unit in brackets behind them."""
+    """Find the columns of a table by their names, which may have a unit in brackets behind them."""
     space, names = definition.space, names_of(definition)
-    places = {}
+    columns = {}
     for name in names:
-        place = _place(text.header, name, names)
-        if place is None:
-            raise DataError(f'there is no column "{name}"; the columns are {_listed(text.header)}.')
-        places[name] = place
-    noises = (_place(text.header, name, names) for name in ("sd", f"{definition.result} sd") if name not in names)
-    sds = [place for place in noises if place is not None]
+        column = text.column(name, names)
+        if column is None:
+            raise DataError(f'there is no column "{name}"; the columns are {quoted(text.header)}.')
+        columns[name] = column
+    noises = (text.column(name, names) for name in ("sd", f"{definition.result} sd") if name not in names)
+    sds = [column for column in noises if column is not None]
     if len(sds) > 1:
-        raise DataError(f"the noise has two columns, {_listed(text.header[k] for k in sds)}; rename one of them.")
-    numeric = [places[name] for name in names if not isinstance(space.parameters.get(name), Categorical)] + sds
-    numbers = [record.cells[k] for record in text.records for k in numeric if k < len(record.cells)]
+        raise DataError(f"the noise has two columns, {quoted(text.header[k] for k in sds)}; rename one of them.")
+    numeric = [columns[name] for name in names if not isinstance(space.parameters.get(name), Categorical)] + sds
     return Columns(
         space=space,
-        parameters={name: places[name] for name in space.parameters},
+        parameters={name: columns[name] for name in space.parameters},
         result_name=definition.result,
-        result=places[definition.result],
+        result=columns[definition.result],
         sd=sds[0] if sds else None,
         width=len(text.header),
-        decimal_comma=_has_decimal_commas(numbers, text.separator),
+        decimal_comma=text.has_decimal_commas(numeric),
     )
-
-
-def _place(header: Sequence[str], name: str, names: Collection[str]) -> int | None:
-    """Where a column is: the one with exactly this name, or else the one with this name and a unit."""
-    exact = [k for k, column in enumerate(header) if column.strip() == name.strip()]
-    others = [k for k, column in enumerate(header) if column.strip() not in names and without_unit(column) == name]
-    found = exact or others
-    if len(found) > 1:
-        raise DataError(f'"{name}" has {len(found)} columns, {_listed(header[k] for k in found)}; rename all but one.')
-    return found[0] if found else None
-
-
-def _has_decimal_commas(numbers: Iterable[str], separator: str) -> bool:
-    """Whether decimals have a comma: most of them do, or there are none and semicolons separate.
-
-    Semicolons are what spreadsheets use where the comma is taken. 1,000 says nothing, because it may be a thousand.
-    """
-    texts = [number.strip() for number in numbers]
-    marks = [match[1] for text in texts if not THOUSANDS.fullmatch(text) and (match := DECIMAL.fullmatch(text))]
-    commas, points = marks.count(","), marks.count(".")
-    return (separator == ";" and commas >= points) or (separator == "\t" and commas > points)
-
-
-def _listed(names: Iterable[str]) -> str:
-    lines = (" ".join(name.split()) for name in names)
-    return ", ".join(f'"{line}"' for line in lines)

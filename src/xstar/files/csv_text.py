@@ -13,11 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xstar.errors import FileError
+from xstar.errors import DataError, FileError
+from xstar.files.cells import THOUSANDS
 
 SEPARATORS = (",", ";", "\t")
 UNIT = re.compile(r"\s*(\[([^\[\]]|\[[^\[\]]*\])*\]|\(([^()]|\([^()]*\))*\))$")
 """Brackets at the end, which may have others inside: [mol/[L]], (1/(L s))."""
+DECIMAL = re.compile(r"[+-]?\d*([.,])\d+([eE][+-]?\d+)?")
+"""A number with decimals."""
 
 
 class Record(NamedTuple):
@@ -44,8 +47,34 @@ class CsvText:
     separator: str
     line_end: str
 
+    def column(self, name: str, names: Collection[str]) -> int | None:
+        """Return where a column is: the one with exactly this name, or else the one with this name and a unit.
+
+        `names` are those of all columns that are looked for: none of them is another one with a unit.
+        """
+        exact = [k for k, title in enumerate(self.header) if title.strip() == name.strip()]
+        others = [
+            k for k, title in enumerate(self.header) if title.strip() not in names and without_unit(title) == name
+        ]
+        found = exact or others
+        if len(found) > 1:
+            titles = quoted(self.header[k] for k in found)
+            raise DataError(f'"{name}" has {len(found)} columns, {titles}; rename all but one.')
+        return found[0] if found else None
+
+    def has_decimal_commas(self, columns: Iterable[int]) -> bool:
+        """Return whether decimals in some columns have a comma: most do, or there are none and semicolons separate.
+
+        Semicolons are what spreadsheets use where the comma is taken. 1,000 says nothing, because it may be a thousand.
+        """
+        wanted = list(columns)
+        texts = [record.cells[k].strip() for record in self.records for k in wanted if k < len(record.cells)]
+        marks = [match[1] for text in texts if not THOUSANDS.fullmatch(text) and (match := DECIMAL.fullmatch(text))]
+        commas, points = marks.count(","), marks.count(".")
+        return (self.separator == ";" and commas >= points) or (self.separator == "\t" and commas > points)
+
     def with_rows(self, rows: Iterable[Sequence[str]]) -> bytes:
-        """The content with rows added after the last one that is not blank."""
+        """Return the content with rows added after the last one that is not blank."""
         before, after = self.content[: self.end], self.content[self.end :]
         lines = [self.separator.join(self._quoted(cell) for cell in row) + self.line_end for row in rows]
         text = ("" if before.endswith((b"\n", b"\r")) else self.line_end) + "".join(lines)
@@ -64,7 +93,7 @@ class CsvText:
 
 
 def parse(content: bytes, names: Collection[str]) -> CsvText:
-    """The table in a file's content; its separator is the one by which the header has most of the names."""
+    """Return the table in a file's content; its separator is the one by which the header has most of the names."""
     text, encoding = decode(content)
     lines = list(io.StringIO(text, newline="")) or [""]
 
@@ -94,7 +123,7 @@ def parse(content: bytes, names: Collection[str]) -> CsvText:
 
 
 def decode(content: bytes) -> tuple[str, str]:
-    """The text and its encoding: UTF-8, with or without a byte order mark, or cp1252, as Excel writes on Windows."""
+    """Return the text and its encoding: UTF-8, with or without a mark, or cp1252, as Excel writes on Windows."""
     if b"\0" in content:
         raise FileError('this is not the text of a CSV file; save it as "CSV UTF-8".')
     try:
@@ -111,8 +140,14 @@ def decode(content: bytes) -> tuple[str, str]:
 
 
 def without_unit(name: str) -> str:
-    """The name of a column without a unit in brackets at its end: temperature, of "temperature [°C]"."""
+    """Return the name of a column without a unit in brackets at its end: temperature, of "temperature [°C]"."""
     return UNIT.sub("", name.strip())
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return names of columns for a message."""
+    lines = (" ".join(name.split()) for name in names)
+    return ", ".join(f'"{line}"' for line in lines)
 
 
 def _records(lines: Iterable[str], separator: str) -> Iterator[Record]:

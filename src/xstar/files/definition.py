@@ -9,7 +9,7 @@
     activation = ["relu", "gelu"]
 
     [run]
-    trials = 40
+    budget = 40
 
 A table that describes a study can be stored with it and read back: `Definition.parse(definition.table)`.
 """
@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,45 +31,95 @@ from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import check_sd
 
 KEYS = (
-    "name", "direction", "storage", "method", "seed", "noise", "initial", "stale_after", "result", "unit",
+    "name", "direction", "storage", "method", "seed", "noise", "num_initial", "stale_after", "result", "unit",
     "parameters", "run",
 )  # fmt: skip
 RUN_KEYS = (
-    "command", "trials", "workers", "timeout", "retries", "value", "tolerance", "max_failures", "grace", "heartbeat",
+    "command", "budget", "workers", "timeout", "retries", "value", "tolerance", "max_failures", "grace", "heartbeat",
     "logs",
 )  # fmt: skip
+OLD_KEYS, OLD_RUN_KEYS = {"initial": "num_initial"}, {"trials": "budget"}
+"""Names that settings of a study and of [run] had once; they still work."""
 PARAMETER_KEYS = ("type", "low", "high", "log", "step", "choices", "unit")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a study is about."""
+    """What a study is about.
+
+    Parameters
+    ----------
+    name : str
+        Of the study in its database.
+    direction : {"maximize", "minimize"}
+        Whether larger or smaller values are better.
+    space : Space
+        What may be varied.
+    units : dict of str
+        The units of parameters, for the headers of tables.
+    result : str
+        What the values are called, in tables.
+    unit : str, optional
+        Their unit.
+    storage : str, optional
+        A file name or the URL of a database; by default a SQLite file beside the definition.
+    method : str
+        How points are chosen, as for `Optimizer`.
+    seed : int
+        A whole number.
+    noise : float, optional
+        The standard deviation of every value; by default it is learned.
+    num_initial : int, optional
+        Evaluations that fill the space before the model is asked.
+    stale_after : float, optional
+        Seconds after which an evaluation that has not ended is counted on no longer.
+    run : dict, optional
+        Settings of `xstar run`.
+    table : dict, optional
+        What the definition was parsed from, with the present names of all settings.
+
+    Examples
+    --------
+    >>> from xstar.files.definition import Definition
+    >>> definition = Definition.parse({"direction": "minimize", "parameters": {"k": {"low": 1, "high": 6}}})
+    >>> definition.space
+    Space(k=Integer(low=1, high=6, log=False, step=1))
+    """
 
     name: str
     direction: str
     space: Space
     units: Mapping[str, str]
-    """The units of parameters, for the headers of tables."""
     result: str = "value"
-    """What the values are called, in tables."""
     unit: str | None = None
-    """Their unit."""
     storage: str | None = None
-    """The URL of a database; by default a SQLite file beside the definition."""
     method: str = "pes"
     seed: int = 0
     noise: float | None = None
-    initial: int | None = None
+    num_initial: int | None = None
     stale_after: float | None = None
-    """Seconds after which an evaluation that has not ended is counted on no longer."""
     run: Mapping[str, Any] | None = None
-    """Settings of `xstar run`."""
     table: Mapping[str, Any] | None = None
-    """What it was parsed from."""
 
     @classmethod
     def read(cls, path: str | Path) -> Definition:
-        """The definition in a TOML file; what is wrong with it, if anything, is said in one `FileError`."""
+        """Read the definition in a TOML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file; a study without a name has that of the file.
+
+        Returns
+        -------
+        Definition
+            What the file says.
+
+        Raises
+        ------
+        FileError
+            If the file is not there, is not TOML, or describes no study.
+        """
         path = Path(path)
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -85,11 +136,37 @@ class Definition:
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], name: str = "study") -> Definition:
-        """The definition in a table of a TOML file."""
+        """Return the definition in a table, as a TOML file has it.
+
+        Parameters
+        ----------
+        table : dict
+            The settings by name.
+        name : str
+            Of the study, if the table has none.
+
+        Returns
+        -------
+        Definition
+            What the table says.
+
+        Raises
+        ------
+        SettingsError
+            If a setting is not known or makes no sense.
+        SpaceError
+            If the parameters make no sense.
+
+        Warns
+        -----
+        DeprecationWarning
+            If a setting has its old name: `initial` is `num_initial` now.
+        """
         for key in table:
-            if key in RUN_KEYS:
+            if key in RUN_KEYS or key in OLD_RUN_KEYS:
                 raise SettingsError(f"the setting {key!r} belongs below [run].")
-        check_keys(table, KEYS, "the study")
+        check_keys(table, KEYS, "the study", OLD_KEYS)
+        table = renamed(table, OLD_KEYS, "the study")
         direction = table.get("direction")
         if direction not in ("maximize", "minimize"):
             raise SettingsError(f'direction must be "maximize" or "minimize"; received {direction!r}.')
@@ -105,7 +182,7 @@ class Definition:
         run = table.get("run", {})
         if not isinstance(run, Mapping):
             raise SettingsError(f"run must be a table, [run]; received {run!r}.")
-        noise, initial, stale_after = table.get("noise"), table.get("initial"), table.get("stale_after")
+        noise, num_initial, stale_after = table.get("noise"), table.get("num_initial"), table.get("stale_after")
         return cls(
             name=_text(table, "name") or name,
             direction=direction,
@@ -121,7 +198,7 @@ class Definition:
             method=method,
             seed=integer(table.get("seed", 0), "seed", 0),
             noise=None if noise is None else check_sd(noise, "noise"),
-            initial=None if initial is None else integer(initial, "initial", 1),
+            num_initial=None if num_initial is None else integer(num_initial, "num_initial", 1),
             stale_after=None if stale_after is None else positive(stale_after, "stale_after"),
             run=run,
             table=table,
@@ -169,10 +246,20 @@ def _choices(name: str, choices: Any) -> Categorical:
     return Categorical(choices)
 
 
-def check_keys(table: Mapping[str, Any], known: Iterable[str], whose: str) -> None:
-    """Complain about settings that there are not, with what may have been meant."""
+def renamed(table: Mapping[str, Any], old_names: Mapping[str, str], whose: str) -> dict[str, Any]:
+    """Return settings by their present names, with a `DeprecationWarning` for each that has an old one."""
+    for old, new in old_names.items():
+        if old in table and new in table:
+            raise SettingsError(f"{whose} has {old!r} and {new!r}, which mean the same; leave {old!r} out.")
+        if old in table:
+            warnings.warn(f"{whose}: {old!r} is called {new!r} now.", DeprecationWarning, stacklevel=3)
+    return {old_names.get(key, key): value for key, value in table.items()}
+
+
+def check_keys(table: Mapping[str, Any], known: Iterable[str], whose: str, old: Collection[str] = ()) -> None:
+    """Complain about settings that there are not, with what may have been meant; `old` names are known too."""
     for key in table:
-        if key not in known:
+        if key not in known and key not in old:
             meant = difflib.get_close_matches(key, list(known), n=1)
             hint = f"; did you mean {meant[0]}?" if meant else f"; what it may have is {', '.join(known)}."
             raise SettingsError(f"{whose} has no setting {key!r}{hint}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xstar import acquisition, gp
+from xstar import acquisition, entropy, gp, search
 from xstar.errors import FileError, XstarError
+from xstar.feasibility import FeasibilitySettings
 from xstar.files.atomic import write_text
-from xstar.methods import Method
+from xstar.files.json_data import as_json_data
+from xstar.methods import Method, ModelSettings, WarpSettings
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import STATES, Trial, check_sd, check_value, renamed_diagnostics
@@ -25,12 +26,16 @@ VERSION = 1
 SETTINGS = (
     Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior,
     gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
-    acquisition.Thompson,
+    acquisition.Thompson, acquisition.PESSettings, acquisition.ESSettings, gp.ApproximationSettings,
+    entropy.MaximizerSettings, entropy.ConditioningSettings, entropy.EPSettings, search.SearchSettings,
+    ModelSettings, WarpSettings, FeasibilitySettings,
 )  # fmt: skip
 """What a method may be made of."""
 KINDS = {kind.__name__: kind for kind in SETTINGS}
 RETIRED = {"SliceSampling": ("width",)}
 """Settings that older files have and that nobody needs any more."""
+RENAMED = {"MAP": {"num_scouts": "num_prior_draws"}, "PES": {"num_rivals": "num_competitors"}}
+"""Settings that older files have by other names."""
 PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
 
 
@@ -54,7 +59,7 @@ def write(path: str | Path, study: SavedStudy) -> None:
 
 
 def read(path: str | Path) -> SavedStudy:
-    """The study in a file; what is wrong with it, if anything, is said in one `FileError`."""
+    """Read the study in a file; what is wrong with it, if anything, is said in one `FileError`."""
     name = str(path)
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -117,8 +122,12 @@ def _build_settings(stored: Any) -> Any:
     if isinstance(stored, dict) and "kind" in stored:
         if stored["kind"] not in KINDS:
             raise FileError(f"the study's method has a part {stored['kind']!r} that this xstar does not know.")
-        gone = RETIRED.get(stored["kind"], ())
-        parts = {name: _build_settings(value) for name, value in stored.items() if name not in ("kind", *gone)}
+        gone, now = RETIRED.get(stored["kind"], ()), RENAMED.get(stored["kind"], {})
+        parts = {
+            str(now.get(name, name)): _build_settings(value)
+            for name, value in stored.items()
+            if name not in ("kind", *gone)
+        }
         return KINDS[stored["kind"]](**parts)
     return tuple(_build_settings(item) for item in stored) if isinstance(stored, list) else stored
 
@@ -162,7 +171,7 @@ def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
         "value": trial.value,
         "sd": trial.sd,
         "reason": trial.reason,
-        "diagnostics": _plain(trial.diagnostics),
+        "diagnostics": as_json_data(trial.diagnostics),
     }
 
 
@@ -187,16 +196,3 @@ def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
         number, space.accept(params), state, value, None if sd is None else check_sd(sd, f"sd of trial {number}"),
         stored["reason"], renamed_diagnostics(stored["diagnostics"]),
     )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)

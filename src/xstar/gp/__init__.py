@@ -6,9 +6,11 @@ from xstar.gp.kernels import Kernel, Matern52, SquaredExponential
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.gp.priors import Gamma, Prior
+from xstar.gp.scores import ApproximationSettings
 
 __all__ = [
     "MAP",
+    "ApproximationSettings",
     "Fixed",
     "Gamma",
     "Hyperparameters",

@@ -36,11 +36,11 @@ class Features:
         return self.scale[:, None, None] * self.cosines(x)
 
     def cosines(self, x: Array) -> Array:
-        """phi without its scale."""
+        """Return phi without its scale."""
         return namespace(x).cos(self._angles(x))
 
     def derivatives(self, x: Array, theta: Array, products: Array) -> tuple[Array, Array, Array]:
-        """theta.phi of every path at its own points (F, S, q, d), its gradient, and some second derivatives.
+        """Return theta.phi of every path at its own points (F, S, q, d), its gradient, and some second derivatives.
 
         `products` (F, m, pairs) are those of the frequencies in the two coordinates of each second derivative.
         """
@@ -62,15 +62,15 @@ class Features:
         )
 
     def take(self, rows: HostArray) -> Features:
-        """Some of the sets."""
+        """Return some of the sets."""
         return Features(*(take_rows(part, rows) for part in (self.frequencies, self.phases, self.scale)))
 
     def part(self, rows: slice) -> Features:
-        """A range of the sets, without a copy."""
+        """Return a range of the sets, without a copy."""
         return Features(self.frequencies[rows, ...], self.phases[rows, ...], self.scale[rows])
 
     def single(self) -> Features:
-        """The same in float32, for screening."""
+        """Return the same in float32, for screening."""
         xp = namespace(self.frequencies)
         return Features(*(xp.astype(part, xp.float32) for part in (self.frequencies, self.phases, self.scale)))
 
@@ -82,7 +82,7 @@ class Features:
 
 
 def draw_features(kernel: Kernel, hyper: Hyperparameters, num_features: int, rng: Random) -> Features:
-    """A fresh set for each of F hyperparameter vectors (their leading axes are (F,))."""
+    """Draw a fresh set for each of F hyperparameter vectors (their leading axes are (F,))."""
     (F,) = hyper.batch_shape
     frequencies = move(kernel.frequencies((F, num_features, hyper.dimension), rng), hyper.lengthscales)
     phases = move(rng.uniform(0.0, 2.0 * math.pi, size=(F, num_features)), hyper.lengthscales)

@@ -19,12 +19,32 @@ from xstar.errors import SettingsError
 from xstar.numerics.arrays import Array, HostArray, device, move, namespace, take_rows, to_numpy
 from xstar.numerics.checks import floats
 
+_NAMES = ("lengthscales", "amplitude", "noise")
+
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
     """Lengthscales, amplitude and noise; their leading axes are broadcast against each other.
 
-    Numbers and lists become float64 arrays. The amplitude and the noise are standard deviations.
+    Parameters
+    ----------
+    lengthscales : array_like of shape (..., d)
+        One for each coordinate, in units of the cube.
+    amplitude : array_like of shape (...)
+        The prior standard deviation of f.
+    noise : array_like of shape (...)
+        The standard deviation of an observation; may be zero.
+
+    Raises
+    ------
+    SettingsError
+        If one is not positive, or the shapes do not fit each other.
+
+    Examples
+    --------
+    >>> from xstar.gp import Hyperparameters
+    >>> Hyperparameters([[0.3, 0.5], [0.2, 0.2]], amplitude=1.0, noise=0.1).batch_shape
+    (2,)
     """
 
     lengthscales: Array
@@ -56,7 +76,7 @@ class Hyperparameters:
 
     @classmethod
     def from_log(cls, theta: Array) -> Hyperparameters:
-        """From the vector of logarithms (..., d + 2)."""
+        """Make hyperparameters of the vector of logarithms (..., d + 2)."""
         values = namespace(theta).exp(theta)
         return cls._checked(values[..., :-2], values[..., -2], values[..., -1])
 
@@ -69,7 +89,7 @@ class Hyperparameters:
         return hyper
 
     def log(self) -> Array:
-        """The vector of logarithms (..., d + 2); the last is -inf where the noise is zero."""
+        """Return the vector of logarithms (..., d + 2); the last is -inf where the noise is zero."""
         xp = namespace(self.lengthscales)
         scales = xp.stack([self.amplitude, self.noise], axis=-1)
         with np.errstate(divide="ignore"):
@@ -96,13 +116,13 @@ class Hyperparameters:
         return self.noise * self.noise
 
     def like(self, x: Array) -> Hyperparameters:
-        """The same in the namespace and on the device of x."""
+        """Return the same in the namespace and on the device of x."""
         if namespace(self.amplitude) == namespace(x) and device(self.amplitude) == device(x):
             return self
         return self._checked(*(move(to_numpy(getattr(self, name)), x) for name in _NAMES))
 
     def expand(self) -> Hyperparameters:
-        """With one more leading axis of length 1, behind the others: to go with (..., S, ·) arrays."""
+        """Return the same with one more leading axis of length 1, behind the others: to go with (..., S, ·) arrays."""
         return self._checked(self.lengthscales[..., None, :], self.amplitude[..., None], self.noise[..., None])
 
     def spread(self, batch: tuple[int, ...]) -> Hyperparameters:
@@ -126,7 +146,7 @@ class Hyperparameters:
         )
 
     def reshaped(self, batch: tuple[int, ...]) -> Hyperparameters:
-        """With other leading axes of the same size."""
+        """Return the same with other leading axes of the same size."""
         xp = namespace(self.lengthscales)
         return self._checked(
             xp.reshape(self.lengthscales, (*batch, self.dimension)),
@@ -135,11 +155,8 @@ class Hyperparameters:
         )
 
     def take(self, rows: HostArray) -> Hyperparameters:
-        """Those at the given positions of the first leading axis."""
+        """Return those at the given positions of the first leading axis."""
         return self._checked(*(take_rows(getattr(self, name), rows) for name in _NAMES))
-
-
-_NAMES = ("lengthscales", "amplitude", "noise")
 
 
 def _scale(value: Any, name: str, anchor: Array | None, *, zero_allowed: bool = False) -> Array:

@@ -9,7 +9,7 @@ Notation
     theta    log hyperparameters       (P, q, d + 2)
     R, P     data sets; problems: a data set under one of several kernels
     q, H     hyperparameter vectors of one data set
-    M        scouts: draws from the prior, the best of which are climbed from
+    M        draws from the prior, the best of which local searches start from
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xstar.errors import SettingsError
 from xstar.gp.hyperparameters import Hyperparameters
@@ -28,13 +29,16 @@ from xstar.gp.kernels import Kernel
 from xstar.gp.log_posterior import Groups, LogPosterior
 from xstar.gp.observations import Observations
 from xstar.gp.priors import Prior
-from xstar.gp.scores import Scores, log_normal
+from xstar.gp.scores import ApproximationSettings, Scores, log_normal
 from xstar.numerics.arrays import Array, HostArray, namespace, to_numpy
 from xstar.numerics.ascent import ascend
 from xstar.numerics.chains import effective_sample_size, split_r_hat
 from xstar.numerics.checks import generator, instance, integer, positive
 from xstar.numerics.culling import best_distinct
 from xstar.numerics.elliptical import elliptical_slice_sample
+
+NOISE = -1
+"""Where the noise stands in theta."""
 
 
 class Inferred(NamedTuple):
@@ -63,30 +67,38 @@ class Mode(NamedTuple):
     """Shape (P,)."""
     converged: HostArray
     """Shape (P,)."""
-    scouts: HostArray
+    prior_draws: HostArray
     """Normal scores (M, d + 2) of draws from the prior."""
     likelihoods: HostArray
-    """log p(y | theta) of the scouts, shape (P, M)."""
+    """log p(y | theta) of the prior draws, shape (P, M)."""
     evaluations: int
     """How many times the marginal likelihood was computed, for all problems together."""
 
     def take(self, problems: slice | HostArray) -> Mode:
-        """Those of some problems; the evaluations were spent on all."""
-        theta, density, converged, scouts, likelihoods, evaluations = self
-        part = theta[problems], density[problems], converged[problems], scouts, likelihoods[problems]
-        return Mode(*part, evaluations)
+        """Return the modes of some problems; the evaluations were spent on all."""
+        theta, density, converged, _, likelihoods, _ = self
+        return self._replace(
+            theta=theta[problems], log_density=density[problems], converged=converged[problems],
+            likelihoods=likelihoods[problems],
+        )  # fmt: skip
 
 
 class Inference(ABC):
-    """A way to choose hyperparameters given data."""
+    """A way to choose hyperparameters given data: `Fixed`, `MAP`, `SliceSampling` or `PosteriorMean`."""
 
     @property
     @abstractmethod
-    def search(self) -> MAP | None:
+    def mode_search(self) -> MAP | None:
         """The search for the most probable hyperparameters under the same prior; None if they are known."""
 
     def infer(
-        self, kernel: Kernel, X: Any, y: Any, rng: np.random.Generator, noise_sd: Any = None, groups: Groups = None
+        self,
+        kernel: Kernel,
+        X: ArrayLike,
+        y: ArrayLike,
+        rng: np.random.Generator,
+        noise_sd: ArrayLike | None = None,
+        groups: Groups = None,
     ) -> Inferred:
         """Infer hyperparameters from observations.
 
@@ -110,6 +122,13 @@ class Inference(ABC):
         -------
         Inferred
             Hyperparameters, with what is known about their quality.
+
+        Raises
+        ------
+        DataError
+            If the observations are not finite, or their shapes do not fit each other.
+        SettingsError
+            If the hyperparameters, the prior or the groups do not fit the coordinates.
         """
         return self.infer_from(kernel, Observations.check(X, y, noise_sd), rng, groups)
 
@@ -118,12 +137,26 @@ class Inference(ABC):
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        """The same for checked data; a `mode` that `self.search` has found for them is not searched for again."""
+        """Infer from checked data; a `mode` that `self.mode_search` has found for them is not searched for again."""
 
 
 @dataclass(frozen=True)
 class Fixed(Inference):
-    """Known hyperparameters, whatever the data. One leading axis, if any, is the sample axis H."""
+    """Known hyperparameters, whatever the data.
+
+    Parameters
+    ----------
+    hyper : Hyperparameters
+        One leading axis, if any, is the sample axis H.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Fixed, Hyperparameters, Matern52
+    >>> known = Fixed(Hyperparameters([0.3], 1.0, 0.1))
+    >>> known.infer(Matern52(), [[0.2], [0.7]], [0.0, 1.0], np.random.default_rng(0)).hyper.batch_shape
+    (1,)
+    """
 
     hyper: Hyperparameters
 
@@ -133,7 +166,7 @@ class Fixed(Inference):
             raise SettingsError(f"Fixed takes at most one leading axis; received {self.hyper.batch_shape}.")
 
     @property
-    def search(self) -> None:
+    def mode_search(self) -> None:
         return None
 
     def infer_from(
@@ -151,28 +184,55 @@ class Fixed(Inference):
 
 @dataclass(frozen=True)
 class MAP(Inference):
-    """The mode of the posterior of the log hyperparameters, the best of several bounded searches; H = 1.
+    """The mode of the posterior of the log hyperparameters, by a multi-start search; H = 1.
 
     Data can mostly be explained in two ways, by much noise or by a function that varies, and the better explanation may
-    be the narrower one. So the middle of the prior and `num_scouts` draws from it are divided into `num_starts` ranges
-    of the noise, and a search starts from the most probable of each. It ends with a step of size `tolerance` in the
-    log hyperparameters; after some iterations, only the best few go on.
+    be the narrower one. So the middle of the prior and draws from it are divided into ranges of the noise, and a local
+    search starts from the most probable of each. `python -m benchmarks.modes` counts how often the mode is missed.
+
+    Parameters
+    ----------
+    prior : Prior
+        Of the hyperparameters.
+    num_starts : int
+        Ranges of the noise, each with a local search of its own.
+    max_iterations : int
+        Of each search.
+    num_prior_draws : int
+        Draws among which starts are chosen.
+    tolerance : float
+        A search ends with a step of this size in the log hyperparameters.
+    num_finished : int
+        Searches that go on to the end: the best, after `finish_after` iterations, that have come to different places.
+    finish_after : int
+        Iterations after which the others stop.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import MAP, Matern52
+    >>> X = np.linspace(0.0, 1.0, 12)[:, None]
+    >>> found = MAP().infer(Matern52(), X, np.sin(6.0 * X[:, 0]), np.random.default_rng(0))
+    >>> bool(found.hyper.noise[0] < 0.1)
+    True
     """
 
     prior: Prior = field(default_factory=Prior)
     num_starts: int = 6
     max_iterations: int = 60
-    num_scouts: int = 128
+    num_prior_draws: int = 128
     tolerance: float = 1e-4
+    num_finished: int = 2
+    finish_after: int = 8
 
     def __post_init__(self) -> None:
         instance(self.prior, "prior", Prior, "Prior()")
-        for name in ("num_starts", "max_iterations", "num_scouts"):
+        for name in ("num_starts", "max_iterations", "num_prior_draws", "num_finished", "finish_after"):
             integer(getattr(self, name), name, 1)
         positive(self.tolerance, "tolerance")
 
     @property
-    def search(self) -> MAP:
+    def mode_search(self) -> MAP:
         return self
 
     def infer_from(
@@ -180,16 +240,16 @@ class MAP(Inference):
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
         target = LogPosterior([kernel], data, self.prior, groups)
-        found = self.climb(target, rng) if mode is None else mode
+        found = self.find_mode(target, rng) if mode is None else mode
         hyper, density = target.in_shape(found.theta[:, None, :], found.log_density[:, None])
         return Inferred(hyper, density, bool(found.converged.all()), found.evaluations)
 
-    def climb(self, target: LogPosterior, rng: np.random.Generator) -> Mode:
-        """The best ascent for each problem."""
+    def find_mode(self, target: LogPosterior, rng: np.random.Generator) -> Mode:
+        """Find the mode of each problem."""
         generator(rng)
         P, d = target.num_problems, target.dimension
-        scouts = self.prior.draw_scores(max(self.num_scouts, self.num_starts - 1), d, rng)
-        points = np.concatenate([self.prior.median(d)[None], self.prior.from_normal(scouts)])
+        prior_draws = self.prior.draw_scores(max(self.num_prior_draws, self.num_starts - 1), d, rng)
+        points = np.concatenate([self.prior.median(d)[None], self.prior.from_normal(prior_draws)])
         likelihoods = target.log_likelihood_of_all(points)
         density = likelihoods + self.prior.log_density_and_gradient(points)[0]
         starts = _best_of_each_range(density, points[:, NOISE], self.num_starts)
@@ -197,18 +257,12 @@ class MAP(Inference):
         found = ascend(
             target.evaluate, target.move(points[starts]), lower, upper,
             radius=1.0, tolerance=self.tolerance, max_iterations=self.max_iterations,
-            cull=best_distinct(FINISHED, closeness=0.01), cull_after=8,
+            cull=best_distinct(self.num_finished, closeness=0.01), cull_after=self.finish_after,
         )  # fmt: skip
         theta, value, converged = (to_numpy(part) for part in (found.x, found.value, found.converged))
         best = np.arange(P), np.argmax(value, axis=1)
         evaluations = likelihoods.size + value.size + int(to_numpy(found.iterations).sum())
-        return Mode(theta[best], value[best], converged[best], scouts, likelihoods[:, 1:], evaluations)
-
-
-NOISE = -1
-"""Of theta, the last."""
-FINISHED = 2
-"""Searches for a mode that go on to the end."""
+        return Mode(theta[best], value[best], converged[best], prior_draws, likelihoods[:, 1:], evaluations)
 
 
 def _best_of_each_range(density: HostArray, coordinate: HostArray, count: int) -> HostArray:
@@ -219,11 +273,37 @@ def _best_of_each_range(density: HostArray, coordinate: HostArray, count: int) -
 
 @dataclass(frozen=True)
 class SliceSampling(Inference):
-    """H = `num_samples` draws from the posterior by elliptical slice sampling in normal scores.
+    """Draws from the posterior by elliptical slice sampling in normal scores; H = `num_samples`.
 
-    At most `num_chains` chains run side by side, each from a first draw of its own: an importance sample of the prior
-    and of a Student t about the mode. Each discards `burn_in` updates, then keeps every `thin`-th until together they
-    have enough.
+    Chains run side by side, each from a first draw of its own: an importance sample of the prior and of a Student t
+    about the mode.
+
+    Parameters
+    ----------
+    num_samples : int
+        Hyperparameter vectors to be returned.
+    prior : Prior
+        Of the hyperparameters.
+    num_chains : int
+        At most so many chains.
+    burn_in : int
+        Updates of each chain that are discarded.
+    thin : int
+        Of the updates after the burn-in, every `thin`-th is kept.
+    approximation : ApproximationSettings
+        How the posterior is approximated, about which chains move.
+    mode_tolerance : float
+        The tolerance of the search for the mode: the center of an approximation and a choice between kernels need not
+        be exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Matern52, SliceSampling
+    >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+    >>> drawn = SliceSampling(num_samples=4).infer(Matern52(), X, np.sin(6.0 * X[:, 0]), np.random.default_rng(0))
+    >>> drawn.hyper.lengthscales.shape
+    (4, 1)
     """
 
     num_samples: int = 10
@@ -231,29 +311,32 @@ class SliceSampling(Inference):
     num_chains: int = 32
     burn_in: int = 0
     thin: int = 3
+    approximation: ApproximationSettings = field(default_factory=ApproximationSettings)
+    mode_tolerance: float = 0.01
 
     def __post_init__(self) -> None:
         instance(self.prior, "prior", Prior, "Prior()")
+        instance(self.approximation, "approximation", ApproximationSettings, "ApproximationSettings()")
         for name in ("num_samples", "num_chains", "thin"):
             integer(getattr(self, name), name, 1)
         integer(self.burn_in, "burn_in", 0)
+        positive(self.mode_tolerance, "mode_tolerance")
 
     @property
-    def search(self) -> MAP:
-        # The center of an approximation and a choice between kernels need not be exact.
-        return MAP(self.prior, tolerance=0.01)
+    def mode_search(self) -> MAP:
+        return MAP(self.prior, tolerance=self.mode_tolerance)
 
     def infer_from(
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
         target = LogPosterior([kernel], data, self.prior, groups)
-        found = self.search.climb(target, rng) if mode is None else mode
+        found = self.mode_search.find_mode(target, rng) if mode is None else mode
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
-        scores, R, p = Scores(target), target.num_sets, target.dimension + 2
+        scores, R, p = Scores(target, self.approximation), target.num_sets, target.dimension + 2
         about = scores.approximate(found.theta)
-        start, tried = scores.first_draws(about, found.theta, found.scouts, found.likelihoods, chains, rng)
+        start, tried = scores.first_draws(about, found.theta, found.prior_draws, found.likelihoods, chains, rng)
         run = elliptical_slice_sample(
             lambda u, rows: scores.log_density(u, rows // chains),
             start.reshape(R * chains, p), about.repeat(chains), rng,
@@ -284,7 +367,22 @@ class SliceSampling(Inference):
 
 @dataclass(frozen=True)
 class PosteriorMean(Inference):
-    """The mean of the sampled hyperparameters, as one vector: the paper's non-Bayesian PES-NB; H = 1."""
+    """The mean of the sampled hyperparameters, as one vector: the paper's non-Bayesian PES-NB; H = 1.
+
+    Parameters
+    ----------
+    sampling : SliceSampling
+        What is averaged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Matern52, PosteriorMean
+    >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+    >>> found = PosteriorMean().infer(Matern52(), X, np.sin(6.0 * X[:, 0]), np.random.default_rng(0))
+    >>> found.hyper.lengthscales.shape
+    (1, 1)
+    """
 
     sampling: SliceSampling = field(default_factory=SliceSampling)
 
@@ -292,8 +390,8 @@ class PosteriorMean(Inference):
         instance(self.sampling, "sampling", SliceSampling, "SliceSampling(num_samples=10)")
 
     @property
-    def search(self) -> MAP:
-        return self.sampling.search
+    def mode_search(self) -> MAP:
+        return self.sampling.mode_search
 
     def infer_from(
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
@@ -312,16 +410,16 @@ class PosteriorMean(Inference):
 def infer_under_best(
     kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator, groups: Groups = None
 ) -> tuple[Kernel, Inferred]:
-    """Hyperparameters under the kernel with the most probable mode, over all data sets together.
+    """Infer hyperparameters under the kernel with the most probable mode, over all data sets together.
 
     The first kernel, if there is no other or hyperparameters are known. All modes are searched for at once, and that of
     the kernel is not searched for again.
     """
-    search = inference.search
+    search = inference.mode_search
     if len(kernels) == 1 or search is None:
         return kernels[0], inference.infer_from(kernels[0], data, rng, groups)
     target = LogPosterior(kernels, data, search.prior, groups)
-    found = search.climb(target, rng)
+    found = search.find_mode(target, rng)
     best = int(np.argmax(found.log_density.reshape(len(kernels), -1).sum(axis=1)))
     mode = found.take(slice(best * target.num_sets, (best + 1) * target.num_sets))
     return kernels[best], inference.infer_from(kernels[best], data, rng, groups, mode=mode)
@@ -340,15 +438,15 @@ class Chosen(NamedTuple):
 def infer_each_under_best(
     kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator
 ) -> list[Chosen]:
-    """Hyperparameters of R data sets, each under the kernel with its own most probable mode.
+    """Infer the hyperparameters of R data sets, each under the kernel with its own most probable mode.
 
     Where hyperparameters are known, under the first kernel.
     """
     (R,) = data.batch_shape
-    search = inference.search
+    search = inference.mode_search
     if len(kernels) == 1 or search is None:
         return [Chosen(np.arange(R), kernels[0], inference.infer_from(kernels[0], data, rng))]
-    found = search.climb(LogPosterior(kernels, data, search.prior, None), rng)
+    found = search.find_mode(LogPosterior(kernels, data, search.prior, None), rng)
     best = np.argmax(found.log_density.reshape(len(kernels), R), axis=0)
     chosen = []
     for k, kernel in enumerate(kernels):

@@ -48,7 +48,7 @@ class JetLayout(NamedTuple):
 
 
 def jet_layout(dimension: int) -> JetLayout:
-    """The layout of jets in d dimensions."""
+    """Return the layout of jets in d dimensions."""
     i, j = np.triu_indices(dimension, k=1)
     own = np.arange(dimension)
     return JetLayout(
@@ -62,7 +62,7 @@ def jet_layout(dimension: int) -> JetLayout:
 
 
 def jet_prior(kernel: Kernel, hyper: Hyperparameters, along: HostArray | None = None) -> Array:
-    """cov(T f, T f) under the prior, shape (..., t, t): the same at every point."""
+    """Return cov(T f, T f) under the prior, shape (..., t, t): the same at every point."""
     d = hyper.dimension if along is None else len(along)
     layout = jet_layout(d)
     _, rho_1, rho_2 = (float(rho[0]) for rho in kernel.profile(np.zeros(1), 2))
@@ -83,7 +83,7 @@ def jet_prior(kernel: Kernel, hyper: Hyperparameters, along: HostArray | None = 
 def jet_covariance(
     kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array, along: HostArray | None = None
 ) -> Array:
-    """cov(f(x), T f), shape (..., n, t)."""
+    """Return cov(f(x), T f), shape (..., n, t)."""
     xp = namespace(X, x_star)
     u = (X - x_star[..., None, :]) / hyper.lengthscales[..., None, :]
     rho, rho_1, rho_2 = (p[..., None] for p in kernel.profile(xp.sum(u * u, axis=-1), 2))
@@ -97,7 +97,7 @@ def jet_covariance(
 def jet_pull_back(
     kernel: Kernel, hyper: Hyperparameters, X: Array, x_star: Array, weights: Array, along: HostArray | None = None
 ) -> Array:
-    """The gradient in x (in units of the cube) of weights . cov(f(x), T f), for weights (..., n, t); shape (..., n, d).
+    """Return the gradient in x, in units of the cube, of weights (..., n, t) . cov(f(x), T f); shape (..., n, d).
 
     With w the weights of the first derivatives, W those of the second as a symmetric matrix (off-diagonal ones on both
     sides), a = w . u and B = sum over i <= j of W_ij u_i u_j, it is a multiple of u plus 4 rho_2 (W + diag W) u -

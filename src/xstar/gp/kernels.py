@@ -32,22 +32,67 @@ _SQRT5 = math.sqrt(5.0)
 
 
 class Kernel(ABC):
-    """A stationary kernel with finite fourth derivatives at zero distance."""
+    """A stationary kernel with finite fourth derivatives at zero distance.
+
+    A kernel of one's own declares `profile` and `frequencies`; all else follows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Hyperparameters, Matern52
+    >>> hyper = Hyperparameters([0.5], amplitude=2.0, noise=0.1)
+    >>> Matern52().covariance(hyper, np.array([[0.3]]), np.array([[0.3]])).tolist()
+    [[4.0]]
+    """
 
     @abstractmethod
     def profile(self, s: Array, order: int) -> tuple[Array, ...]:
-        """rho and its first `order` derivatives at s >= 0, order <= 3, as new arrays.
+        """Return rho and its first derivatives in s.
 
-        rho_3 may grow like s^(-1/2) at zero, since it is only ever multiplied by three components of u; it
-        must be returned finite there.
+        Parameters
+        ----------
+        s : array
+            Squared distances in lengthscales, >= 0.
+        order : int
+            How many derivatives, at most 3.
+
+        Returns
+        -------
+        tuple of array
+            order + 1 new arrays of the shape of s. rho_3 may grow like s^(-1/2) at zero, since it is only ever
+            multiplied by three components of u; it must be returned finite there.
         """
 
     @abstractmethod
     def frequencies(self, shape: tuple[int, ...], rng: Random) -> HostArray:
-        """Draws from the spectral density for unit lengthscales; the last axis of `shape` is d."""
+        """Draw from the spectral density for unit lengthscales.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Its last axis is d.
+        rng : numpy.random.Generator
+            Or one for each of several problems.
+
+        Returns
+        -------
+        ndarray of the given shape
+        """
 
     def covariance(self, hyper: Hyperparameters, X: Array, Z: Array) -> Array:
-        """k(x, z), shape (..., n, m)."""
+        """Return the covariances k(x, z).
+
+        Parameters
+        ----------
+        hyper : Hyperparameters
+            Their leading axes are broadcast with those of the points.
+        X, Z : array of shape (..., n, d), (..., m, d)
+            Points, as arrays of one namespace.
+
+        Returns
+        -------
+        array of shape (..., n, m)
+        """
         (covariance,) = self.profile(squared_distance(hyper, X, Z), 0)
         if covariance.shape[:-2] == np.broadcast_shapes(covariance.shape[:-2], hyper.batch_shape):
             covariance *= hyper.variance[..., None, None]  # in place: memory, not arithmetic, is what large blocks cost
@@ -55,7 +100,7 @@ class Kernel(ABC):
         return hyper.variance[..., None, None] * covariance
 
     def covariance_and_gradient(self, hyper: Hyperparameters, X: Array, Z: Array) -> tuple[Array, Array]:
-        """k(x, z) and its gradient in x, shapes (..., n, m) and (..., n, m, d)."""
+        """Return k(x, z) and its gradient in x, shapes (..., n, m) and (..., n, m, d)."""
         xp = namespace(X, Z)
         u = scaled_difference(hyper, X, Z)
         rho, rho_1 = self.profile(xp.sum(u * u, axis=-1), 1)
@@ -64,7 +109,7 @@ class Kernel(ABC):
         return variance * rho, slope
 
     def pull_back(self, hyper: Hyperparameters, X: Array, Z: Array, weights: Array) -> Array:
-        """The gradient in x of sum_z weights k(x, z), for weights (..., n, m); shape (..., n, d).
+        """Return the gradient in x of sum_z weights k(x, z), for weights (..., n, m); shape (..., n, d).
 
         With c = 2 gamma^2 rho_1 weights it is (x sum_z c - c Z) / l^2: gradients of single pairs are not written out.
         """
@@ -108,7 +153,7 @@ class Matern52(Kernel):
         return tuple(derivatives)
 
     def frequencies(self, shape: tuple[int, ...], rng: Random) -> HostArray:
-        """A multivariate t with 5 degrees of freedom: all coordinates of a frequency share one chi-square."""
+        """Draw from a t with 5 degrees of freedom: all coordinates of a frequency share one chi-square."""
         normal = rng.standard_normal(shape)
         chi_square = rng.chisquare(5.0, size=shape[:-1])
         return normal * np.sqrt(5.0 / chi_square)[..., None]
@@ -120,7 +165,7 @@ def check_kernel(kernel: Any) -> None:
 
 
 def decay(x: Array) -> Array:
-    """exp(-x) for x >= 0, held at 1e-87 beyond x = 200.
+    """Return exp(-x) for x >= 0, held at 1e-87 beyond x = 200.
 
     At short lengthscales most pairs are that far apart. Their covariances are nothing beside 1, but letting them (or
     their products in a factorization) underflow makes exponentials and multiplications many times slower.
@@ -132,12 +177,12 @@ def decay(x: Array) -> Array:
 
 
 def scaled_difference(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
-    """u = (x - z) / l for all pairs, shape (..., n, m, d)."""
+    """Return u = (x - z) / l for all pairs, shape (..., n, m, d)."""
     return (X[..., :, None, :] - Z[..., None, :, :]) / hyper.lengthscales[..., None, None, :]
 
 
 def squared_differences(X: Array, Z: Array) -> Array:
-    """(x_i - z_i)^2 for all pairs and coordinates, shape (..., d, n m): all that distances need of the points."""
+    """Return (x_i - z_i)^2 for all pairs and coordinates, shape (..., d, n m): all that distances need of points."""
     xp = namespace(X, Z)
     X, Z = xp.linalg.matrix_transpose(X), xp.linalg.matrix_transpose(Z)
     difference = X[..., :, None] - Z[..., None, :]
@@ -151,7 +196,7 @@ def _is_shared(X: Array) -> bool:
 
 
 def squared_distance(hyper: Hyperparameters, X: Array, Z: Array) -> Array:
-    """s = |u|^2 for all pairs, shape (..., n, m).
+    """Return s = |u|^2 for all pairs, shape (..., n, m).
 
     Summed over true differences: the product form |x|^2 - 2 x.z + |z|^2 would be off by rounding at coincident
     points, where r = sqrt(s) magnifies it to 1e-8. Points that many hyperparameter vectors share are subtracted

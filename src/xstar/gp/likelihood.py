@@ -39,20 +39,20 @@ class MarginalLikelihood:
         self._differences = _squared_differences(data.X, self._gaussian)
 
     def take(self, problems: HostArray) -> MarginalLikelihood:
-        """The same for some of the data sets."""
+        """Return the same for some of the data sets."""
         return self._with(self.kernel, self.data.take(problems), take_rows(self._differences, problems))
 
     def under(self, kernel: Kernel) -> MarginalLikelihood:
-        """The same data under another kernel."""
+        """Return the same data under another kernel."""
         return self._with(kernel, self.data, self._differences)
 
     def value(self, theta: Array) -> Array:
-        """Shape (R, q); -inf where the covariance cannot be factored."""
+        """Return the log likelihood (R, q); -inf where the covariance cannot be factored."""
         (value,) = self._in_blocks(theta, False)
         return value
 
     def value_and_gradient(self, theta: Array) -> tuple[Array, Array]:
-        """Value (R, q) and its gradient in theta (R, q, d + 2)."""
+        """Return value (R, q) and its gradient in theta (R, q, d + 2)."""
         value, gradient = self._in_blocks(theta, True)
         return value, gradient
 

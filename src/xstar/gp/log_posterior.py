@@ -1,6 +1,6 @@
 """log p(y, theta) of several kernels and data sets, as the searches and samplers of `inference` ask for it.
 
-A problem is a kernel with a data set. Problems are counted kernel by kernel, so that all of them climb or are
+A problem is a kernel with a data set. Problems are counted kernel by kernel, so that all of them are searched or
 evaluated together, in few wide calls.
 
 Notation
@@ -50,17 +50,17 @@ class LogPosterior:
         return len(self.likelihoods) * self.num_sets
 
     def move(self, values: HostArray) -> Array:
-        """Host values beside the data."""
+        """Return host values beside the data."""
         return move(values, self.likelihoods[0].data.X)
 
     def evaluate(self, theta: Array, problems: HostArray) -> Evaluation:
-        """Value and gradient at theta (P', q, d + 2) for some of the problems, in ascending order (P',)."""
+        """Return value and gradient at theta (P', q, d + 2) for some of the problems, in ascending order (P',)."""
         likelihood = self.likelihood(theta, problems)
         value, gradient = self.prior.log_density_and_gradient(theta)
         return Evaluation(likelihood.value + value, likelihood.gradient + gradient)
 
     def likelihood(self, theta: Array, problems: HostArray) -> Evaluation:
-        """log p(y | theta) and its gradient, likewise."""
+        """Return log p(y | theta) and its gradient, likewise."""
         xp = namespace(theta)
         spread, parts, start = self._spread(theta), [], 0
         for kernel, likelihood in enumerate(self.likelihoods):
@@ -77,13 +77,13 @@ class LogPosterior:
         return Evaluation(value, gradient)
 
     def log_likelihood_of_all(self, theta: HostArray) -> HostArray:
-        """log p(y | theta) at the same host points (q, d + 2) for all problems, shape (P, q)."""
+        """Return log p(y | theta) at the same host points (q, d + 2) for all problems, shape (P, q)."""
         sets = np.arange(self.num_sets)
         points = np.broadcast_to(theta, (self.num_sets, *theta.shape))
         return np.concatenate([self._value(likelihood, points, sets) for likelihood in self.likelihoods])
 
     def log_likelihood(self, theta: HostArray, problems: HostArray) -> HostArray:
-        """log p(y | theta) at host points (k, d + 2), each for its own problem (k,); for one kernel.
+        """Return log p(y | theta) at host points (k, d + 2), each for its own problem (k,); for one kernel.
 
         The points of one data set stand side by side, so that its differences serve all of them; a data set with fewer
         points than another has its first one computed several times.
@@ -108,7 +108,7 @@ class LogPosterior:
         return np.concatenate(parts)
 
     def in_shape(self, theta: HostArray, log_density: HostArray) -> tuple[Hyperparameters, Array]:
-        """Results (R, H, ...) with the leading axes of the data, beside the data."""
+        """Return results (R, H, ...) with the leading axes of the data, beside the data."""
         H = theta.shape[1]
         hyper = Hyperparameters.from_log(self._spread(self.move(theta.reshape(*self.batch_shape, H, -1))))
         return hyper, self.move(log_density.reshape(*self.batch_shape, H))

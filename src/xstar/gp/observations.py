@@ -69,14 +69,14 @@ class Observations:
         return int(self.X.shape[-1])
 
     def learned(self) -> Array:
-        """1 where the noise is the hyperparameter, 0 where it was given; shape (..., n)."""
+        """Return 1 where the noise is the hyperparameter, 0 where it was given; shape (..., n)."""
         xp = namespace(self.y)
         if self.noise_sd is None:
             return xp.ones_like(self.y)
         return xp.astype(xp.isnan(self.noise_sd), self.y.dtype)
 
     def noise_variance(self, hyper_noise_variance: Array) -> Array:
-        """The variance of each observation, for hyperparameters with leading axes (...); shape (..., n)."""
+        """Return the variance of each observation, for hyperparameters with leading axes (...); shape (..., n)."""
         xp = namespace(self.y)
         learned = hyper_noise_variance[..., None]
         if self.noise_sd is None:
@@ -84,7 +84,7 @@ class Observations:
         return xp.where(xp.isnan(self.noise_sd), learned, self.noise_sd * self.noise_sd)
 
     def expand(self) -> Observations:
-        """With one more leading axis of length 1, behind the others."""
+        """Return the same with one more leading axis of length 1, behind the others."""
         sd = None if self.noise_sd is None else self.noise_sd[..., None, :]
         return Observations(self.X[..., None, :, :], self.y[..., None, :], sd)
 
@@ -100,12 +100,12 @@ class Observations:
         return Observations(join(self.X, 2), join(self.y, 1), None if self.noise_sd is None else join(self.noise_sd, 1))
 
     def take(self, rows: HostArray) -> Observations:
-        """The data sets at the given positions of the first leading axis."""
+        """Return the data sets at the given positions of the first leading axis."""
         sd = None if self.noise_sd is None else take_rows(self.noise_sd, rows)
         return Observations(take_rows(self.X, rows), take_rows(self.y, rows), sd)
 
     def join(self, other: Observations) -> Observations:
-        """These observations followed by others."""
+        """Return these observations followed by others."""
         xp = namespace(self.X, other.X)
         batch = np.broadcast_shapes(self.batch_shape, other.batch_shape)
         mine, theirs = self._spread(batch), other._spread(batch)
@@ -131,7 +131,7 @@ class Observations:
 def check_points(
     X: Any, name: str, like: Array | None = None, dimension: int | None = None, *, table: bool = False
 ) -> Array:
-    """Points as a float64 array (..., n, d), or a complaint; a `table` has no leading axes."""
+    """Return points as a float64 array (..., n, d), or complain; a `table` has no leading axes."""
     points = floats(X, name, like=like)
     if table and points.ndim > 2:
         raise DataError(f"{name} must have shape (n, d); received {tuple(points.shape)}.")
@@ -148,7 +148,7 @@ def check_points(
 
 
 def check_fit(points: Array, name: str, batch: tuple[int, ...]) -> tuple[int, ...]:
-    """The common leading axes of points (..., n, d) and of what they are to be used with."""
+    """Return the common leading axes of points (..., n, d) and of what they are to be used with."""
     try:
         return np.broadcast_shapes(points.shape[:-2], batch)
     except ValueError as error:

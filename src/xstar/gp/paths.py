@@ -26,9 +26,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xstar.errors import DataError, SettingsError
 from xstar.gp.features import Features, draw_features
@@ -37,7 +37,7 @@ from xstar.gp.jets import jet_layout
 from xstar.gp.kernels import Kernel
 from xstar.gp.observations import check_fit, check_points
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import Array, HostArray, chunks, device, move, namespace, solve_lower, take_rows, zeros
+from xstar.numerics.arrays import Array, HostArray, chunks, identity, move, namespace, solve_lower, take_rows, zeros
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.linalg import safe_cholesky, solve_cholesky
@@ -46,7 +46,19 @@ from xstar.numerics.random import Random
 
 @dataclass(frozen=True)
 class Paths:
-    """Sampled functions on the cube; `batch_shape` is that of the posterior with the number of paths appended."""
+    """Sampled functions on the cube: an `Objective` of `xstar.search`.
+
+    `draw_paths` makes them; `batch_shape` is that of the posterior with the number of paths appended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential, draw_paths
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.01), [[0.2], [0.7]], [0.0, 1.0])
+    >>> paths = draw_paths(post, 3, np.random.default_rng(0))
+    >>> paths([[0.1], [0.5]]).shape
+    (3, 2)
+    """
 
     kernel: Kernel
     hyper: Hyperparameters
@@ -72,8 +84,18 @@ class Paths:
         """d."""
         return self.hyper.dimension
 
-    def __call__(self, X: Any) -> Array:
-        """Values at points (n, d), the same for all paths, or (*batch_shape, n, d); shape (*batch_shape, n)."""
+    def __call__(self, X: ArrayLike) -> Array:
+        """Evaluate all paths.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d) or (*batch_shape, n, d)
+            The same points for all paths, or each path's own.
+
+        Returns
+        -------
+        array of shape (*batch_shape, n)
+        """
         points = self._own_points(X)
         xp = namespace(points)
         values = [
@@ -82,8 +104,19 @@ class Paths:
         ]
         return xp.reshape(xp.concat(values, axis=0), (*self.batch_shape, points.shape[-2]))
 
-    def derivatives(self, X: Any) -> Evaluation:
-        """Value, gradient and Hessian at points like those of `__call__`; d and (d, d) appended to the shape."""
+    def derivatives(self, X: ArrayLike) -> Evaluation:
+        """Evaluate all paths with their derivatives.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d) or (*batch_shape, n, d)
+            The same points for all paths, or each path's own.
+
+        Returns
+        -------
+        Evaluation
+            Value (*batch_shape, n), gradient (*batch_shape, n, d) and Hessian (*batch_shape, n, d, d).
+        """
         points = self._own_points(X)
         xp = namespace(points)
         if points.ndim == 2:
@@ -96,8 +129,8 @@ class Paths:
             xp.reshape(value, shape), xp.reshape(gradient, (*shape, d)), xp.reshape(hessian, (*shape, d, d))
         )
 
-    def screen(self, X: Any) -> Array:
-        """Values at points (n, d), or (R, n, d) for R groups of paths, good enough to rank them; shape (P, n).
+    def screen(self, X: ArrayLike) -> Array:
+        """Return values at points (n, d), or (R, n, d) for R groups of paths, good enough to rank them; shape (P, n).
 
         The cosines are computed in float32, which NumPy does about ten times faster than float64 on AVX2
         machines, and cosines of thousands of candidates dominate a search; angles of 100 radians then cost errors
@@ -113,11 +146,11 @@ class Paths:
         return xp.reshape(xp.concat(values, axis=0), (self.num_problems, points.shape[-2]))
 
     def value(self, x: Array, problems: HostArray) -> Array:
-        """Values (P', q) of the given paths (P',) at their own points (P', q, d)."""
+        """Return values (P', q) of the given paths (P',) at their own points (P', q, d)."""
         return self._some(problems)(x)
 
     def evaluate(self, x: Array, problems: HostArray) -> Evaluation:
-        """Value, gradient and Hessian of the given paths (P',) at their own points (P', q, d)."""
+        """Return value, gradient and Hessian of the given paths (P',) at their own points (P', q, d)."""
         xp = namespace(x)
         some = self._some(problems)
         F, S, _ = some.weights.shape
@@ -142,7 +175,7 @@ class Paths:
         return 1e-16 * xp.reshape(terms * spread, (self.num_problems,))
 
     def evaluate_roughly(self, x: Array, problems: HostArray) -> Evaluation:
-        """The same with the cosines in float32: to tell which hills are worth climbing."""
+        """Return the same with the cosines in float32: to tell which hills are worth a search."""
         return self.single.evaluate(x, problems)
 
     @cached_property
@@ -239,7 +272,7 @@ class Paths:
         spread = xp.broadcast_to(points[:, None, ...], (R, F // R, n, d))
         return xp.reshape(spread, (F, 1, n, d))
 
-    def _own_points(self, X: Any) -> Array:
+    def _own_points(self, X: ArrayLike) -> Array:
         """Points (n, d), or (F, S, n, d) with the leading axes of the batch joined."""
         xp = namespace(self.weights)
         points = check_points(X, "X", like=self.correction, dimension=self.dimension)
@@ -293,7 +326,7 @@ class Paths:
         return replace(self, batch_shape=(self.num_problems,))
 
     def take(self, rows: HostArray) -> Paths:
-        """Some of the paths, by their positions among all P; their batch shape is (len(rows),)."""
+        """Return some of the paths, by their positions among all P; their batch shape is (len(rows),)."""
         xp = namespace(self.weights)
         F, S, _ = self.weights.shape
         alone = replace(self._sets(rows // S), batch_shape=(len(rows),))
@@ -331,11 +364,41 @@ def draw_paths(
     kind: str = "exact",
     num_sets: int | None = None,
 ) -> Paths:
-    """Draw paths from each posterior of a batch; `kind` is "exact" or "weights" (the paper's).
+    """Draw sample paths from each posterior of a batch.
 
-    Every path has features of its own, unless `num_sets`, a divisor of `num_paths`, says how many different sets of
-    features the paths of a posterior have. Fewer cost less; the small error of a finite number of features is then
-    common to several paths. The batch shape of the paths is that of the posterior followed by num_paths.
+    Parameters
+    ----------
+    post : Posterior
+        Or a batch of them.
+    num_paths : int
+        Paths of each.
+    rng : numpy.random.Generator
+        For R problems, R of them.
+    num_features : int
+        Random features of a path.
+    kind : str
+        "exact", which agrees with the data exactly, or "weights", the paper's.
+    num_sets : int, optional
+        How many different sets of features the paths of a posterior have, a divisor of `num_paths`; by default each
+        has its own. Fewer cost less; the small error of a finite number of features is then common to several paths.
+
+    Returns
+    -------
+    Paths
+        Their batch shape is that of the posterior, followed by num_paths.
+
+    Raises
+    ------
+    SettingsError
+        If a number or the kind makes no sense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential, draw_paths
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.01), [[0.2], [0.7]], [0.0, 1.0])
+    >>> draw_paths(post, 50, np.random.default_rng(0), num_sets=10).batch_shape
+    (50,)
     """
     instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
     integer(num_paths, "num_paths", 1)
@@ -383,7 +446,7 @@ def draw_paths(
 
 
 def mean_function(post: Posterior) -> Paths:
-    """The posterior mean of each posterior of a batch, as a path without features: k(x, X) K^{-1} y."""
+    """Return the mean of each posterior of a batch as a path without features: k(x, X) K^{-1} y."""
     xp = namespace(post.factor)
     F, n, d = math.prod(post.batch_shape), post.data.count, post.dimension
     hyper = post.hyper.flatten(post.batch_shape)
@@ -411,14 +474,12 @@ def _draw_weights(phi: Array, y: Array, noise_variance: Array, theta: Array, eps
     n, m = phi.shape[-2:]
     transposed = xp.linalg.matrix_transpose(phi)
     if n < m:
-        identity = xp.eye(n, dtype=phi.dtype, device=device(phi))
-        factor = safe_cholesky(xp.matmul(phi, transposed) + noise_variance[..., None] * identity).factor
+        factor = safe_cholesky(xp.matmul(phi, transposed) + noise_variance[..., None] * identity(n, phi)).factor
         residual = y - xp.matmul(phi, theta[..., None])[..., 0] - xp.sqrt(noise_variance) * epsilon
         return theta + xp.matmul(transposed, solve_cholesky(factor, residual[..., None]))[..., 0]
     # Without noise A is infinite; a noise of 1e-6 of the amplitude is as good as none.
     floor = 1e-12 * xp.mean(xp.sum(phi * phi, axis=-1), axis=-1, keepdims=True)
     weighted = transposed / xp.maximum(noise_variance, floor)[..., None, :]
-    identity = xp.eye(m, dtype=phi.dtype, device=device(phi))
-    factor = safe_cholesky(xp.matmul(weighted, phi) + identity).factor
+    factor = safe_cholesky(xp.matmul(weighted, phi) + identity(m, phi)).factor
     mean = solve_cholesky(factor, xp.matmul(weighted, y[..., None]))
     return (mean + solve_lower(factor, theta[..., None], transpose=True))[..., 0]

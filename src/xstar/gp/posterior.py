@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xstar.errors import DataError, NumericalError
 from xstar.gp.hyperparameters import Hyperparameters
@@ -39,14 +39,40 @@ from xstar.numerics.linalg import Cholesky, extend_cholesky, log_determinant, sa
 
 
 class Posterior:
-    """A GP conditioned on data; leading axes of hyperparameters and data are broadcast.
+    """A Gaussian process conditioned on data; leading axes of hyperparameters and data are broadcast.
 
-    X (..., n, d) and y (..., n) may be empty (n = 0): the posterior is then the prior. `noise_sd` (..., n) is the
-    standard deviation of each observation; where it is None or NaN, the hyperparameter `noise` holds. Everything
-    lives in the namespace and on the device of X.
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the prior, whose mean is zero.
+    hyper : Hyperparameters
+        Lengthscales, amplitude and noise.
+    X : array_like of shape (..., n, d)
+        Points; everything lives in their namespace and on their device. Without any (n = 0), this is the prior.
+    y : array_like of shape (..., n)
+        Values.
+    noise_sd : array_like of shape (..., n), optional
+        The standard deviation of each observation; where it is None or NaN, the hyperparameter `noise` holds.
+
+    Raises
+    ------
+    DataError
+        If the observations are not finite, or shapes do not fit each other.
+    NumericalError
+        If the covariance cannot be factored, not even with jitter.
+
+    Examples
+    --------
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.01), [[0.2], [0.7]], [0.0, 1.0])
+    >>> mean, variance = post.predict([[0.2], [0.7]])
+    >>> mean.round(3).tolist()
+    [0.0, 1.0]
     """
 
-    def __init__(self, kernel: Kernel, hyper: Hyperparameters, X: Any, y: Any, noise_sd: Any = None) -> None:
+    def __init__(
+        self, kernel: Kernel, hyper: Hyperparameters, X: ArrayLike, y: ArrayLike, noise_sd: ArrayLike | None = None
+    ) -> None:
         check_kernel(kernel)
         instance(hyper, "hyper", Hyperparameters, "Hyperparameters([0.3, 0.3], 1.0, 0.1)")
         self._fit(kernel, hyper, Observations.check(X, y, noise_sd))
@@ -101,8 +127,24 @@ class Posterior:
         targets = xp.broadcast_to(self.data.y, (*self.batch_shape, self.data.count))
         return solve_lower(self.factor, targets[..., None])
 
-    def predict(self, X: Any) -> tuple[Array, Array]:
-        """Mean and variance of the latent f at X (..., m, d), both (..., m); an observation has its noise on top."""
+    def predict(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Predict the latent f.
+
+        Parameters
+        ----------
+        X : array_like of shape (..., m, d)
+            Points; leading axes are broadcast with those of the posterior.
+
+        Returns
+        -------
+        mean, variance : array of shape (..., m)
+            The variance is that of f; an observation has its noise on top.
+
+        Raises
+        ------
+        DataError
+            If the points are not finite or have the wrong shape.
+        """
 
         def block(points: Array) -> tuple[Array, Array]:
             xp = namespace(points)
@@ -113,8 +155,18 @@ class Posterior:
         mean, variance = self._over_blocks(block, X, 1, (-1, -1))
         return mean, variance
 
-    def predict_mean(self, X: Any) -> Array:
-        """The mean alone, at a fraction of the cost."""
+    def predict_mean(self, X: ArrayLike) -> Array:
+        """Predict the mean alone, at a fraction of the cost.
+
+        Parameters
+        ----------
+        X : array_like of shape (..., m, d)
+            Points.
+
+        Returns
+        -------
+        array of shape (..., m)
+        """
 
         def block(points: Array) -> tuple[Array]:
             xp = namespace(points)
@@ -123,8 +175,20 @@ class Posterior:
         (mean,) = self._over_blocks(block, X, 1, (-1,))
         return mean
 
-    def predict_gradient(self, X: Any) -> tuple[Array, Array, Array, Array]:
-        """Mean, variance (..., m) and their gradients in x (..., m, d)."""
+    def predict_gradient(self, X: ArrayLike) -> tuple[Array, Array, Array, Array]:
+        """Predict the latent f, with derivatives.
+
+        Parameters
+        ----------
+        X : array_like of shape (..., m, d)
+            Points.
+
+        Returns
+        -------
+        mean, variance : array of shape (..., m)
+        mean_gradient, variance_gradient : array of shape (..., m, d)
+            In x.
+        """
 
         def block(points: Array) -> tuple[Array, Array, Array, Array]:
             xp = namespace(points)
@@ -142,8 +206,19 @@ class Posterior:
         )
         return mean, variance, mean_gradient, variance_gradient
 
-    def joint(self, X: Any) -> tuple[Array, Array]:
-        """Mean (..., m) and covariance (..., m, m) of the latent f at X (..., m, d)."""
+    def joint(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Predict the latent f at several points together.
+
+        Parameters
+        ----------
+        X : array_like of shape (..., m, d)
+            Points.
+
+        Returns
+        -------
+        mean : array of shape (..., m)
+        covariance : array of shape (..., m, m)
+        """
         points, _ = self._points(X)
         xp = namespace(points)
         cross = self._prior(self.data.X, points)
@@ -152,13 +227,23 @@ class Posterior:
         return mean, self._prior(points, points) - xp.matmul(xp.linalg.matrix_transpose(whitened), whitened)
 
     def whiten(self, cross: Array) -> Array:
-        """L^{-1} k(X, .): from prior covariances with the data (..., n, m) to the part that the data explain."""
+        """Return L^{-1} k(X, .): from prior covariances with the data (..., n, m) to the part that the data explain."""
         return solve_lower(self.factor, cross)
 
     def by_problem(self) -> Posterior:
-        """The same posteriors with leading axes (R, H): R data sets (R, 1, n, d), H hyperparameter samples of each.
+        """Return the same posteriors with leading axes (R, H).
 
-        Data without leading axes are one problem, and all leading axes of the hyperparameters its samples.
+        Data without leading axes are one problem, R = 1, and all leading axes of the hyperparameters its samples.
+
+        Returns
+        -------
+        Posterior
+            Of R data sets (R, 1, n, d), with H hyperparameter samples of each.
+
+        Raises
+        ------
+        DataError
+            If there are several data sets and their leading axes are not (R, 1).
         """
         if not self.data.batch_shape:
             return self._reshaped(self.data.expand().expand(), (1, math.prod(self.batch_shape)))
@@ -171,7 +256,7 @@ class Posterior:
         return self if self.hyper.batch_shape == self.batch_shape else self._reshaped(self.data, self.batch_shape)
 
     def joined(self) -> Posterior:
-        """What `by_problem` has for R = 1, without R: leading axis H, and data (n, d), or (H, n, d) with fantasies."""
+        """Return the posterior of one problem with leading axis H alone; data (n, d), or (H, n, d) with fantasies."""
         rows = math.prod(self.batch_shape)
         if math.prod(self.data.batch_shape) not in (1, rows) or self.data.batch_shape[:1] not in ((), (1,)):
             raise DataError(f"one data set is needed here; received leading axes {self.data.batch_shape} of X.")
@@ -182,7 +267,7 @@ class Posterior:
         return self._reshaped(data, (rows,))
 
     def take(self, problems: HostArray) -> Posterior:
-        """Some of the R problems of `by_problem`."""
+        """Return some of the R problems of `by_problem`."""
         part = object.__new__(Posterior)
         found = ~zeros((len(problems), *self.batch_shape[1:]), self.factor, boolean=True)
         known = Cholesky(take_rows(self.factor, problems), take_rows(self.jitter, problems), found)
@@ -202,8 +287,23 @@ class Posterior:
         shaped._set(self.kernel, self.hyper.flatten(self.batch_shape).reshaped(batch), data, known)
         return shaped
 
-    def extend(self, X: Any, y: Any, noise_sd: Any = None) -> Posterior:
-        """The posterior after k more observations, in O(n^2 k): the factor is extended, not computed anew."""
+    def extend(self, X: ArrayLike, y: ArrayLike, noise_sd: ArrayLike | None = None) -> Posterior:
+        """Condition on more observations, in O(n^2 k): the factor is extended, not computed anew.
+
+        Parameters
+        ----------
+        X : array_like of shape (..., k, d)
+            Points.
+        y : array_like of shape (..., k)
+            Values.
+        noise_sd : array_like of shape (..., k), optional
+            Their standard deviations.
+
+        Returns
+        -------
+        Posterior
+            Of all observations; this one stays as it is.
+        """
         xp = namespace(self.data.X)
         points, _ = self._points(X)
         new = Observations.check(points, y, noise_sd)
@@ -218,14 +318,14 @@ class Posterior:
         return extended
 
     def log_marginal_likelihood(self) -> Array:
-        """log p(y | X, hyperparameters), shape (...)."""
+        """Return log p(y | X, hyperparameters), shape (...)."""
         xp = namespace(self.factor)
         whitened = self._whitened_targets[..., 0]
         misfit = xp.sum(whitened * whitened, axis=-1)
         return -0.5 * (misfit + log_determinant(self.factor) + self.data.count * math.log(2.0 * math.pi))
 
     def log_marginal_likelihood_gradient(self) -> Array:
-        """Its gradient in (log lengthscales, log amplitude, log noise), shape (..., d + 2)."""
+        """Return its gradient in (log lengthscales, log amplitude, log noise), shape (..., d + 2)."""
         xp = namespace(self.factor)
         data = self.data.flatten(self.batch_shape)
         theta = self.hyper.flatten(self.batch_shape).log()
@@ -245,14 +345,14 @@ class Posterior:
         return xp.clip(self.hyper.variance[..., None] - explained, min=0.0)
 
     def _over_blocks(
-        self, block: Callable[[Array], tuple[Array, ...]], X: Any, columns: int, axes: tuple[int, ...]
+        self, block: Callable[[Array], tuple[Array, ...]], X: ArrayLike, columns: int, axes: tuple[int, ...]
     ) -> tuple[Array, ...]:
         """Run a row-wise computation on checked points in blocks of bounded memory."""
         points, batch = self._points(X)
         elements = (math.prod(batch) * columns + self.dimension) * max(1, self.data.count)
         return in_chunks(block, points, elements, axes)
 
-    def _points(self, X: Any) -> tuple[Array, tuple[int, ...]]:
+    def _points(self, X: ArrayLike) -> tuple[Array, tuple[int, ...]]:
         """Checked points, and their common leading axes with the posterior."""
         points = check_points(X, "X", like=self.data.X, dimension=self.dimension)
         return points, check_fit(points, "X", self.batch_shape)

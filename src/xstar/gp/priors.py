@@ -30,7 +30,19 @@ OUTSIDE_BOX = 1e-6
 
 @dataclass(frozen=True)
 class Gamma:
-    """Mean shape / rate, standard deviation sqrt(shape) / rate."""
+    """A Gamma distribution.
+
+    Parameters
+    ----------
+    shape, rate : float
+        The mean is shape / rate, the standard deviation sqrt(shape) / rate.
+
+    Examples
+    --------
+    >>> from xstar.gp import Gamma
+    >>> round(Gamma(2.0, 2.0).quantile(0.5), 2)
+    0.84
+    """
 
     shape: float
     rate: float
@@ -40,7 +52,7 @@ class Gamma:
         positive(self.rate, "rate of a Gamma")
 
     def quantile(self, probability: float) -> float:
-        """The value below which a draw falls with the given probability, but at least 1e-9 of the mean.
+        """Return the value below which a draw falls with the given probability, but at least 1e-9 of the mean.
 
         The quantiles of small shapes are too close to zero for a logarithm to be of use.
         """
@@ -53,8 +65,21 @@ class Gamma:
 class Prior:
     """Broad Gamma priors for points in the unit cube and values of standard deviation about 1.
 
-    Lengthscales are mostly (90 %) between 0.18 and 2.4, the amplitude between 0.36 and 4.7, the noise
-    between 0.005 and 0.3. `lengthscale` may be a sequence with one prior per coordinate.
+    By default, lengthscales are mostly (90 %) between 0.18 and 2.4, the amplitude between 0.36 and 4.7, the noise
+    between 0.005 and 0.3.
+
+    Parameters
+    ----------
+    lengthscale : Gamma or sequence of Gamma
+        For all coordinates, or one for each.
+    amplitude, noise : Gamma
+        Of standard deviations.
+
+    Examples
+    --------
+    >>> from xstar.gp import MAP, Gamma, Prior
+    >>> MAP(Prior(noise=Gamma(1.0, 100.0))).prior.noise.rate
+    100.0
     """
 
     lengthscale: Gamma | Sequence[Gamma] = Gamma(2.0, 2.0)
@@ -68,18 +93,18 @@ class Prior:
                 instance(prior, f"the prior of the {name}", Gamma, "Gamma(2.0, 2.0)")
 
     def box(self, dimension: int) -> tuple[HostArray, HostArray]:
-        """Lower and upper ends of theta (d + 2,) that hold all but a negligible part of the prior."""
+        """Return lower and upper ends of theta (d + 2,) that hold all but a negligible part of the prior."""
         marginals = self._marginals(dimension)
         lower = np.log([prior.quantile(OUTSIDE_BOX) for prior in marginals])
         upper = np.log([prior.quantile(1.0 - OUTSIDE_BOX) for prior in marginals])
         return lower, upper
 
     def median(self, dimension: int) -> HostArray:
-        """theta (d + 2,) in the middle of the prior."""
+        """Return theta (d + 2,) in the middle of the prior."""
         return np.log([prior.quantile(0.5) for prior in self._marginals(dimension)])
 
     def log_density_and_gradient(self, theta: Array) -> tuple[Array, Array]:
-        """log p(theta) and its gradient, shapes (...) and (..., d + 2)."""
+        """Return log p(theta) and its gradient, shapes (...) and (..., d + 2)."""
         xp = namespace(theta)
         shape, rate = self._shapes_and_rates(theta.shape[-1] - 2)
         constant = float(np.sum(shape * np.log(rate)) - sum(math.lgamma(a) for a in shape))
@@ -87,7 +112,7 @@ class Prior:
         return xp.sum(a * theta - pull, axis=-1) + constant, a - pull
 
     def to_normal(self, theta: HostArray) -> HostArray:
-        """The normal scores u of theta (..., d + 2)."""
+        """Return the normal scores u of theta (..., d + 2)."""
         from scipy import special
 
         shape, rate = self._shapes_and_rates(theta.shape[-1] - 2)
@@ -97,7 +122,7 @@ class Prior:
         return np.asarray(np.where(below < above, special.ndtri(below), -special.ndtri(above)))
 
     def from_normal(self, u: HostArray) -> HostArray:
-        """theta (..., d + 2) with the normal scores u."""
+        """Return theta (..., d + 2) with the normal scores u."""
         from scipy import special
 
         shape, rate = self._shapes_and_rates(u.shape[-1] - 2)
@@ -108,12 +133,12 @@ class Prior:
         return np.asarray(np.log(scaled / rate))
 
     def draw_scores(self, count: int, dimension: int, rng: np.random.Generator) -> HostArray:
-        """Normal scores (count, d + 2) of draws from the prior, inside the box."""
+        """Draw from the prior inside the box; returns normal scores (count, d + 2)."""
         lower, upper = (self.to_normal(end) for end in self.box(dimension))
         return np.clip(rng.standard_normal((count, dimension + 2)), lower, upper)
 
     def normal_slope(self, u: HostArray, theta: HostArray) -> HostArray:
-        """d theta / d u = phi(u) / p(theta) for each coordinate (..., d + 2)."""
+        """Return d theta / d u = phi(u) / p(theta) for each coordinate (..., d + 2)."""
         from scipy import special
 
         a, b = self._shapes_and_rates(theta.shape[-1] - 2)

@@ -8,10 +8,13 @@ if TYPE_CHECKING:
     from xstar.integrations.optuna import dashboard
 
 __all__ = ["dashboard", "optuna"]
+_HOMES = {"dashboard": "xstar.integrations.optuna.dashboard", "optuna": "xstar.integrations.optuna"}
 
 
 def __getattr__(name: str) -> Any:
     """Imported when first used: Optuna is not needed by anything else."""
     if name in __all__:
-        return import_module({"dashboard": "xstar.integrations.optuna.dashboard"}.get(name, f"xstar.integrations.{name}"))
+        return import_module(
+            {"dashboard": "xstar.integrations.optuna.dashboard"}.get(name, f"xstar.integrations.{name}")
+        )
     raise AttributeError(f"module 'xstar.integrations' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from xstar.lockstep.run import LockstepSettings, Problems, Record, run
+from xstar.lockstep.steps import LockstepSettings, Problems, Record, run
 from xstar.lockstep.streams import Streams
 
 __all__ = ["LockstepSettings", "Problems", "Record", "Streams", "run"]

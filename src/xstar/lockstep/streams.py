@@ -85,4 +85,3 @@ class Streams(Generators):
         ends = np.linspace(0, len(self.own), self.threads + 1).astype(int).tolist()
         list(self._pool.map(some, ends[:-1], ends[1:]))
         return out
-

@@ -28,10 +28,12 @@ SMALL_BYTES = 4096
 """Positions and masks up to this size are kept on a device once they are there."""
 DEVICE_BLOCKS = 64
 """On a GPU a block is so many times larger: there it is the number of launches that costs."""
+SMALL_SYSTEM = 24
+"""Triangular systems up to this size are solved by one call for the whole batch."""
 
 
 def namespace(*values: Any) -> Namespace:
-    """The array-API namespace of the arrays among the values; NumPy where there are none."""
+    """Return the array-API namespace of the arrays among the values; NumPy where there are none."""
     for value in values:
         if type(value) is not np.ndarray:
             break
@@ -48,12 +50,12 @@ def namespace(*values: Any) -> Namespace:
 
 
 def device(x: Array) -> Any:
-    """The device that holds the array."""
+    """Return the device that holds the array."""
     return array_api_compat.device(x)
 
 
 def move(values: HostArray, like: Array) -> Array:
-    """Host values in the namespace and on the device of `like`; floats become float64."""
+    """Return host values in the namespace and on the device of `like`; floats become float64."""
     if isinstance(like, np.ndarray):
         return np.asarray(values, dtype=np.float64) if values.dtype.kind == "f" else np.asarray(values)
     if values.dtype.kind in "ib" and values.nbytes <= SMALL_BYTES and array_api_compat.is_torch_array(like):
@@ -70,18 +72,18 @@ def _moved(values: HostArray, like: Array) -> Array:
 
 
 @lru_cache(maxsize=512)
-def _constant(content: bytes, dtype: str, shape: tuple[int, ...], place: Any) -> Array:
+def _constant(content: bytes, dtype: str, shape: tuple[int, ...], on_device: Any) -> Array:
     """Positions and masks for torch: small ones are needed again and again, and a GPU waits for every copy.
 
     They are shared, so nobody may write to them.
     """
     import torch
 
-    return torch.asarray(np.frombuffer(content, dtype=dtype).reshape(shape).copy(), device=place)
+    return torch.asarray(np.frombuffer(content, dtype=dtype).reshape(shape).copy(), device=on_device)
 
 
 def on(compute: str) -> Array:
-    """An empty float64 array of the library and on the device that "numpy", "torch", "torch:cuda:1" or "cupy" name.
+    """Return an empty float64 array where "numpy", "torch", "torch:cuda:1" or "cupy" says.
 
     ImportError without the library, ValueError or RuntimeError without the device.
     """
@@ -101,18 +103,18 @@ def on(compute: str) -> Array:
 
 
 def zeros(shape: tuple[int, ...], like: Array, *, boolean: bool = False) -> Array:
-    """Zeros (or False) beside `like`, of its dtype."""
+    """Return zeros (or False) beside `like`, of its dtype."""
     xp = namespace(like)
     return xp.zeros(shape, dtype=xp.bool if boolean else like.dtype, device=device(like))
 
 
 def identity(n: int, like: Array) -> Array:
-    """The identity matrix beside `like`, of its dtype."""
+    """Return the identity matrix beside `like`, of its dtype."""
     return namespace(like).eye(n, dtype=like.dtype, device=device(like))
 
 
 def to_numpy(x: Array) -> HostArray:
-    """The array in host memory, as NumPy."""
+    """Return the array in host memory, as NumPy."""
     if isinstance(x, np.ndarray):
         return x
     if array_api_compat.is_torch_array(x):
@@ -123,7 +125,7 @@ def to_numpy(x: Array) -> HostArray:
 
 
 def top_k(x: Array, k: int) -> Array:
-    """Indices of the k largest entries along the last axis, largest first; torch has no order for ties."""
+    """Return indices of the k largest entries along the last axis, largest first; torch has no order for ties."""
     if array_api_compat.is_torch_array(x):
         import torch
 
@@ -132,7 +134,7 @@ def top_k(x: Array, k: int) -> Array:
 
 
 def scatter_rows(target: Array, rows: HostArray, values: Array) -> Array:
-    """A copy of `target` whose given rows are replaced (the standard has no indexed assignment)."""
+    """Return a copy of `target` whose given rows are replaced (the standard has no indexed assignment)."""
     xp = namespace(target)
     source = np.arange(target.shape[0])
     source[rows] = target.shape[0] + np.arange(len(rows))
@@ -140,18 +142,18 @@ def scatter_rows(target: Array, rows: HostArray, values: Array) -> Array:
 
 
 def take_rows(x: Array, rows: HostArray) -> Array:
-    """The rows of the array with the given host indices."""
+    """Return the rows of the array with the given host indices."""
     return namespace(x).take(x, move(rows, x), axis=0)
 
 
 def block_elements(like: Array) -> int:
-    """How many elements a temporary block beside `like` may have."""
+    """Return how many elements a temporary block beside `like` may have."""
     on_host = isinstance(like, np.ndarray) or str(device(like)) == "cpu"
     return BLOCK_ELEMENTS if on_host else DEVICE_BLOCKS * BLOCK_ELEMENTS
 
 
 def chunks(total: int, elements_per_item: int, like: Array | None = None) -> Iterator[slice]:
-    """Slices that cover range(total), each small enough for a block beside `like`; an empty one where total is 0."""
+    """Yield slices that cover range(total), each small enough for a block beside `like`; an empty one if it is 0."""
     most = BLOCK_ELEMENTS if like is None else block_elements(like)
     step = max(1, most // max(1, elements_per_item))
     for start in range(0, max(1, total), step):
@@ -163,7 +165,8 @@ def in_chunks(
 ) -> tuple[Array, ...]:
     """Apply a row-wise function to the points x (..., m, d) block by block; join output k on axes[k].
 
-    There may be fewer outputs than axes: some are optional. Which blocks are used changes no value: each row is computed alone.
+    There may be fewer outputs than axes: some are optional. Which blocks are used changes no value: each row is
+    computed alone.
     """
     rows = x.shape[-2]
     if rows * elements_per_row <= block_elements(x):
@@ -174,7 +177,7 @@ def in_chunks(
 
 
 def add_diagonal(matrix: Array, values: Array) -> Array:
-    """matrix (..., n, n) with values (..., n) added to its diagonal; overwrites the matrix where the backend can."""
+    """Add values (..., n) to the diagonal of a matrix (..., n, n), in place where the backend can."""
     xp = namespace(matrix)
     if matrix.shape[:-1] == np.broadcast_shapes(matrix.shape[:-1], values.shape):
         if array_api_compat.is_torch_array(matrix):
@@ -183,12 +186,11 @@ def add_diagonal(matrix: Array, values: Array) -> Array:
         if array_api_compat.is_numpy_array(matrix) and matrix.flags.writeable:
             np.einsum("...ii->...i", matrix)[...] += values
             return matrix
-    identity = xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=device(matrix))
-    return matrix + values[..., None] * identity
+    return matrix + values[..., None] * identity(matrix.shape[-1], matrix)
 
 
 def erfcx(x: Array) -> Array:
-    """exp(x^2) erfc(x), from SciPy, torch or CuPy: whoever owns the array."""
+    """Return exp(x^2) erfc(x), from SciPy, torch or CuPy: whoever owns the array."""
     if array_api_compat.is_torch_array(x):
         import torch
 
@@ -203,7 +205,7 @@ def erfcx(x: Array) -> Array:
 
 
 def try_cholesky(matrices: Array) -> tuple[Array, Array]:
-    """Lower factors of matrices (b, n, n), and which of them exist (b,); the others are left undefined."""
+    """Return lower factors of matrices (b, n, n), and which of them exist (b,); the others are left undefined."""
     xp = namespace(matrices)
     if array_api_compat.is_torch_array(matrices):
         import torch
@@ -243,13 +245,10 @@ def solve_lower(factor: Array, right: Array, *, transpose: bool = False) -> Arra
         if transpose:
             return torch.linalg.solve_triangular(factor.mT, right, upper=True)
         return torch.linalg.solve_triangular(factor, right, upper=False)
-    if array_api_compat.is_numpy_array(factor) and factor.shape[-1] > _SMALL:
+    if array_api_compat.is_numpy_array(factor) and factor.shape[-1] > SMALL_SYSTEM:
         return _solve_lower_blas(factor, right, transpose)
     # The gufunc runs a whole batch of small systems in C, where a loop over BLAS calls would not pay.
     return xp.linalg.solve(xp.linalg.matrix_transpose(factor) if transpose else factor, right)
-
-
-_SMALL = 24
 
 
 def _solve_lower_blas(factor: HostArray, right: HostArray, transpose: bool) -> HostArray:
@@ -275,7 +274,7 @@ def _solve_lower_blas(factor: HostArray, right: HostArray, transpose: bool) -> H
 
 
 def inverse_from_cholesky(factor: Array) -> Array:
-    """(L L^T)^{-1} for factors (..., n, n): a fifth of the work of two triangular solves with the identity."""
+    """Return (L L^T)^{-1} for factors (..., n, n): a fifth of the work of two solves with the identity."""
     if array_api_compat.is_torch_array(factor):
         import torch
 

@@ -1,6 +1,6 @@
 """Local maximization in a box, of many functions at once and each from many starts.
 
-One trust-region iteration serves both methods: projected Newton, when the objective supplies its Hessian,
+One trust-region iteration serves both methods: projected Newton, when the function supplies its Hessian,
 and projected quasi-Newton, when it does not and BFGS updates stand in. Every iteration costs one
 evaluation per running start. Starts that have finished leave the batch.
 
@@ -29,13 +29,20 @@ from xstar.numerics.arrays import (
     Array,
     HostArray,
     device,
+    identity,
     move,
     namespace,
     scatter_rows,
     take_rows,
     to_numpy,
+    zeros,
 )
 from xstar.numerics.linalg import solve_positive
+
+SHORTEST_RADIUS = 1e-10
+"""A trust region below this size means that rounding, not curvature, decides: the start is finished."""
+REPACK_BELOW = 0.75
+"""Finished rows are dropped from the batch when the rest would be smaller than this share of it."""
 
 
 class Evaluation(NamedTuple):
@@ -49,8 +56,8 @@ class Evaluation(NamedTuple):
     """Shape (P, q, d, d), or None: then a quasi-Newton matrix takes its place."""
 
 
-Objective: TypeAlias = Callable[[Array, HostArray], Evaluation]
-"""objective(x (P', q', d), problems (P',)) -> Evaluation, for any subset of the problems."""
+BatchFunction: TypeAlias = Callable[[Array, HostArray], Evaluation]
+"""function(x (P', q', d), problems (P',)) -> Evaluation, for any subset of the problems."""
 
 
 class Ascent(NamedTuple):
@@ -90,16 +97,8 @@ class _State(NamedTuple):
     rounding: Array
 
 
-SHORTEST_RADIUS = 1e-10
-"""A trust region below this size means that rounding, not curvature, decides: the start is finished."""
-STRAGGLERS = 0.005
-"""Of hundreds of starts, so small a share may be left unfinished: the others would wait for them."""
-REPACK_BELOW = 0.75
-"""Finished rows are dropped from the batch when the rest would be smaller than this share of it."""
-
-
 def ascend(
-    objective: Objective,
+    function: BatchFunction,
     starts: Array,
     lower: Array,
     upper: Array,
@@ -111,18 +110,20 @@ def ascend(
     rounding: Array | None = None,
     cull: Cull | None = None,
     cull_after: int = 4,
+    max_unfinished: float = 0.005,
 ) -> Ascent:
     """Climb from starts (P, q, d) to local maxima in the box [lower, upper], both (d,).
 
     `radius` is the first and `tolerance` the last step size, in units of x. `curvature` (P, q, d, d), if known from an
-    earlier climb, is where quasi-Newton begins. `rounding` (P,) is how much of a function's value may be rounding, if
+    earlier search, is where quasi-Newton begins. `rounding` (P,) is how much of a function's value may be rounding, if
     that is more than what sums of numbers of its size have. After `cull_after` iterations `cull`, if given, says which
-    starts go on; the others stay where they are, not converged.
+    starts go on; the others stay where they are, not converged. A share of `max_unfinished` of the starts may be left
+    unfinished at the end: of hundreds, all others would wait for them.
     """
     xp = namespace(starts)
     problems, width, d = starts.shape
     x = xp.clip(starts, lower, upper)
-    here = objective(x, np.arange(problems))
+    here = function(x, np.arange(problems))
     state = _first_state(x, here, lower, upper, radius, curvature)
     if rounding is not None:
         state = state._replace(rounding=xp.reshape(xp.broadcast_to(rounding[:, None], (problems, width)), (-1,)))
@@ -134,7 +135,7 @@ def ascend(
             worth = cull(xp.reshape(everything.x, starts.shape), xp.reshape(everything.value, (problems, width)))
             state = state._replace(running=state.running & move(worth.ravel()[rows], starts))
         running = to_numpy(state.running)
-        if np.count_nonzero(running) <= STRAGGLERS * problems * width:
+        if np.count_nonzero(running) <= max_unfinished * problems * width:
             break
         packed = _packing(running.reshape(alive, -1))
         if packed.size < REPACK_BELOW * rows.size:
@@ -146,7 +147,7 @@ def ascend(
             )
         trial_x, gain, full_step = _propose(state, lower, upper)
         owners = rows.reshape(alive, -1)[:, 0] // width
-        there = objective(xp.reshape(trial_x, (alive, rows.size // alive, d)), owners)
+        there = function(xp.reshape(trial_x, (alive, rows.size // alive, d)), owners)
         state = _advance(state, _flat(there), trial_x, gain, full_step, lower, upper, tolerance)
     everything = _merge(everything, rows, state)
     active = _held(everything.x, everything.gradient, lower, upper)
@@ -175,16 +176,16 @@ def _first_state(x: Array, here: Evaluation, lower: Array, upper: Array, radius:
         # As if the unconstrained maximum were one radius away along the gradient.
         free = xp.where(_held(x, here.gradient, lower, upper), 0.0, here.gradient)
         steepness = xp.linalg.vector_norm(free, axis=-1) / radius
-        curvature = _positive(steepness)[:, None, None] * xp.eye(d, dtype=x.dtype, device=device(x))
+        curvature = _positive(steepness)[:, None, None] * identity(d, x)
     else:
         curvature = -here.hessian
     return _State(
         x, here.value, here.gradient, curvature,
         radius=xp.full((n,), radius, dtype=x.dtype, device=device(x)),
-        converged=xp.zeros((n,), dtype=xp.bool, device=device(x)),
+        converged=zeros((n,), x, boolean=True),
         running=_finite(here),
         iterations=xp.zeros((n,), dtype=xp.int64, device=device(x)),
-        rounding=xp.zeros((n,), dtype=x.dtype, device=device(x)),
+        rounding=zeros((n,), x),
     )  # fmt: skip
 
 
@@ -204,10 +205,10 @@ def _propose(state: _State, lower: Array, upper: Array) -> tuple[Array, Array, A
     """The next point, the gain that the model expects of it, and the length of the step without a radius."""
     xp = namespace(state.x)
     x, radius = state.x, state.radius[:, None]
-    # A row that has finished may sit where the objective is not finite; it is computed along and ignored.
+    # A row that has finished may sit where the function is not finite; it is computed along and ignored.
     running = state.running[:, None]
     g = xp.where(running, state.gradient, 0.0)
-    a = xp.where(running[..., None], state.curvature, xp.eye(x.shape[-1], dtype=x.dtype, device=device(x)))
+    a = xp.where(running[..., None], state.curvature, identity(x.shape[-1], x))
     free = ~_held(x, g, lower, upper)
     g = xp.where(free, g, 0.0)
     diameter = xp.linalg.vector_norm(upper - lower)
@@ -315,8 +316,7 @@ def _bfgs(curvature: Array, step: Array, change: Array) -> Array:
 def _masked(a: Array, keep: Array) -> Array:
     """The matrix with the other rows and columns replaced by those of the identity."""
     xp = namespace(a)
-    identity = xp.eye(a.shape[-1], dtype=a.dtype, device=device(a))
-    return xp.where(keep[:, :, None] & keep[:, None, :], a, identity)
+    return xp.where(keep[:, :, None] & keep[:, None, :], a, identity(a.shape[-1], a))
 
 
 def _times(a: Array, b: Array) -> Array:

@@ -15,7 +15,7 @@ from xstar.numerics.arrays import HostArray
 
 
 def split_r_hat(draws: HostArray) -> HostArray:
-    """Potential scale reduction of half chains, per parameter (p,); 1 when mixed, NaN below 4 sweeps."""
+    """Return potential scale reduction of half chains, per parameter (p,); 1 when mixed, NaN below 4 sweeps."""
     sweeps, _, p = draws.shape
     half = sweeps // 2
     if half < 2:
@@ -29,7 +29,7 @@ def split_r_hat(draws: HostArray) -> HostArray:
 
 
 def effective_sample_size(draws: HostArray) -> HostArray:
-    """Number of independent draws that are worth as much, per parameter (p,), by Geyer's initial monotone sequence."""
+    """Return how many independent draws are worth as much, per parameter (p,): Geyer's initial monotone sequence."""
     sweeps, chains, p = draws.shape
     if sweeps < 4:
         return np.full(p, np.nan)

@@ -16,7 +16,7 @@ from xstar.numerics.random import Generators
 
 
 def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: bool = False) -> Array:
-    """A copy of the value as a float64 array, in the namespace and on the device of `like` or its own.
+    """Return a copy of the value as a float64 array, in the namespace and on the device of `like` or its own.
 
     Lists and scalars become NumPy arrays when no `like` is given. A copy, so that what the caller does to the
     original later changes nothing here. Infinite values are refused, and NaN unless allowed.
@@ -24,7 +24,7 @@ def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: boo
     anchor = value if like is None else like
     xp = namespace(anchor)
     where = device(anchor) if array_api_compat.is_array_api_obj(anchor) else None
-    array = _place(value, name, xp, where)
+    array = _converted(value, name, xp, where)
     wrong = xp.isinf(array) if nan_allowed else ~xp.isfinite(array)
     if bool(xp.any(wrong)):
         bad = int(xp.sum(xp.astype(wrong, xp.int64)))
@@ -36,7 +36,7 @@ def floats(value: Any, name: str, like: Array | None = None, *, nan_allowed: boo
     return array
 
 
-def _place(value: Any, name: str, xp: Any, where: Any) -> Array:
+def _converted(value: Any, name: str, xp: Any, where: Any) -> Array:
     """A float64 copy of the value in a namespace and on a device."""
     try:
         if array_api_compat.is_array_api_obj(value) and namespace(value) == xp and xp is not namespace():
@@ -62,7 +62,7 @@ def _host_copy(value: Any) -> HostArray:
 
 
 def integer(value: Any, name: str, minimum: int) -> int:
-    """A whole number from `minimum` on; neither True nor 3.0 is one."""
+    """Return a whole number from `minimum` on, or complain; neither True nor 3.0 is one."""
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
@@ -75,7 +75,7 @@ def integer(value: Any, name: str, minimum: int) -> int:
 
 
 def positive(value: Any, name: str, below: float = math.inf) -> float:
-    """A finite number greater than zero and less than `below`."""
+    """Return a finite number greater than zero and less than `below`, or complain."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if not real or not 0.0 < as_float(value) < below:
         limit = "finite" if math.isinf(below) else f"< {below:g}"
@@ -84,7 +84,7 @@ def positive(value: Any, name: str, below: float = math.inf) -> float:
 
 
 def as_float(value: Any) -> float:
-    """A real number as a float; infinite if it is too large for one."""
+    """Return a real number as a float; infinite if it is too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -92,13 +92,13 @@ def as_float(value: Any) -> float:
 
 
 def instance(value: Any, name: str, kind: type, example: str) -> None:
-    """An object of the given class."""
+    """Complain about anything but an object of the given class."""
     if not isinstance(value, kind):
         raise SettingsError(f"{name} must be a {kind.__name__}, for example {example}; received {_shown(value)}.")
 
 
 def generator(rng: Any, *, several: bool = False) -> None:
-    """A NumPy random generator: seeds are the caller's. With `several`, one for each problem is as good."""
+    """Complain about anything but a NumPy random generator; with `several`, one for each problem is as good."""
     if not (several and isinstance(rng, Generators)):
         instance(rng, "rng", np.random.Generator, "numpy.random.default_rng(0)")
 
@@ -109,7 +109,7 @@ def _shown(value: Any) -> str:
 
 
 def array_of(compute: Any) -> Array:
-    """An array where the model is to be computed, for others to be put beside it."""
+    """Return an array where the model is to be computed, for others to be put beside it."""
     try:
         return on(compute) if isinstance(compute, str) else on("")
     except (ImportError, ValueError, RuntimeError, AssertionError) as error:

@@ -1,4 +1,4 @@
-"""Which of many climbs are worth finishing."""
+"""Which of many local searches are worth finishing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xstar.numerics.ascent import Cull
 
 
 def best_distinct(count: int, closeness: float) -> Cull:
-    """Go on with the best `count` climbs of each problem, counting those within `closeness` of a better one as one."""
+    """Return a rule: the best `count` searches of each problem go on, none within `closeness` of a better one."""
 
     def cull(x: Array, value: Array) -> HostArray:
         order, repeated = (to_numpy(part) for part in _ranked(x, value, closeness))
@@ -22,7 +22,7 @@ def best_distinct(count: int, closeness: float) -> Cull:
 
 
 def best_hills(x: Array, value: Array, count: int, closeness: float) -> Array:
-    """Positions (P, count) of the best of the points (P, q, d) by values (P, q), one for each hill, highest first.
+    """Return positions (P, count) of the best points (P, q, d) by values (P, q), one for each hill, highest first.
 
     A point within `closeness` of a better one, in every coordinate, is on the same hill; if there are too few hills,
     such points follow.
@@ -31,8 +31,8 @@ def best_hills(x: Array, value: Array, count: int, closeness: float) -> Array:
     P, q, _ = x.shape
     order, repeated = _ranked(x, value, closeness)
     # Repeated ones go behind the others, both in the order of their heights.
-    place = move(np.arange(q), order) + q * xp.astype(repeated, order.dtype)
-    first = xp.argsort(place, axis=-1)[:, :count]
+    rank = move(np.arange(q), order) + q * xp.astype(repeated, order.dtype)
+    first = xp.argsort(rank, axis=-1)[:, :count]
     offset = move(np.arange(P)[:, None] * q, order)
     return xp.reshape(xp.take(xp.reshape(order, (-1,)), xp.reshape(first + offset, (-1,)), axis=0), (P, count))
 

@@ -1,6 +1,6 @@
-"""Points that fill the unit cube: a scrambled Sobol sequence and Latin hypercubes.
+"""Points that fill the unit cube: a scrambled Sobol sequence.
 
-SciPy has both, but importing scipy.stats takes longer than the first suggestion of a study should. Nor is a table of
+SciPy has one, but importing scipy.stats takes longer than the first suggestion of a study should. Nor is a table of
 direction numbers needed: drawn at random with a little care, they fill the cube as well as those of the table.
 
     v               direction numbers: row i has the binary digits of what bit i of an index adds     (bits, dimension)
@@ -31,7 +31,7 @@ FIRST = 1 << (BITS - 1)
 
 
 def sobol(count: int, dimension: int, rng: np.random.Generator) -> HostArray:
-    """The first `count` points of a scrambled Sobol sequence, shape (count, dimension).
+    """Return the first `count` points of a scrambled Sobol sequence, shape (count, dimension).
 
     Balanced when `count` is a power of two; any count is allowed. The state of the generator decides on the whole
     sequence: a longer one begins with the same points.
@@ -39,25 +39,13 @@ def sobol(count: int, dimension: int, rng: np.random.Generator) -> HostArray:
     Point k is the exclusive or of the direction numbers of the bits of k [Sob67], scrambled by a random matrix and a
     random shift of each coordinate [Mat98].
     """
-    _check(count, dimension, rng)
+    integer(count, "count", 0)
+    integer(dimension, "dimension", 1)
+    generator(rng)
     points = rng.integers(1 << BITS, size=(1, dimension))
     for direction in _scramble(_directions(max(count - 1, 0).bit_length(), dimension, rng), rng):
         points = np.concatenate([points, points ^ direction])
     return np.asarray(points[:count] * 2.0**-BITS)
-
-
-def latin_hypercube(count: int, dimension: int, rng: np.random.Generator) -> HostArray:
-    """A random Latin hypercube, shape (count, dimension): one point in each of `count` slices per axis."""
-    _check(count, dimension, rng)
-    slices = rng.permuted(np.tile(np.arange(count)[:, None], dimension), axis=0)
-    # The upper end of the last slice is rounded to 1 now and then.
-    return np.minimum((slices + rng.random((count, dimension))) / max(count, 1), np.nextafter(1.0, 0.0))
-
-
-def _check(count: int, dimension: int, rng: np.random.Generator) -> None:
-    integer(count, "count", 0)
-    integer(dimension, "dimension", 1)
-    generator(rng)
 
 
 def _directions(bits: int, dimension: int, rng: np.random.Generator) -> Bits:

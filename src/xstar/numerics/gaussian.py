@@ -55,12 +55,12 @@ class PackedGaussian:
         self._entry = move(entry.ravel(), like)
 
     def log_density(self, y: Array, pairs: Array, diagonal: Array) -> Array:
-        """log N(y; 0, K), shape (b,); -inf where K cannot be factored, even with jitter."""
+        """Return log N(y; 0, K), shape (b,); -inf where K cannot be factored, even with jitter."""
         value, _ = self._compute(y, pairs, diagonal, False)
         return value
 
     def log_density_and_gradient(self, y: Array, pairs: Array, diagonal: Array) -> tuple[Array, Slope]:
-        """The same with its gradient in the entries of K."""
+        """Return the same with its gradient in the entries of K."""
         value, slope = self._compute(y, pairs, diagonal, True)
         assert slope is not None
         return value, slope

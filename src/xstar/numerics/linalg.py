@@ -15,6 +15,7 @@ import numpy as np
 from xstar.numerics.arrays import (
     Array,
     device,
+    identity,
     move,
     namespace,
     scatter_rows,
@@ -22,6 +23,7 @@ from xstar.numerics.arrays import (
     take_rows,
     to_numpy,
     try_cholesky,
+    zeros,
 )
 
 RELATIVE_JITTERS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -50,7 +52,7 @@ def safe_cholesky(matrix: Array, scale: Array | None = None) -> Cholesky:
     batch, n = matrix.shape[:-2], matrix.shape[-1]
     matrices = xp.reshape(matrix, (math.prod(batch), n, n))
     factor, found = try_cholesky(matrices)
-    jitter = xp.zeros(matrices.shape[:2], dtype=matrices.dtype, device=device(matrices))
+    jitter = zeros(tuple(matrices.shape[:2]), matrices)
     if not bool(xp.all(found)):
         own = xp.abs(xp.linalg.diagonal(matrix)) if scale is None else xp.broadcast_to(scale, matrix.shape[:-1])
         factor, jitter, found = _repair(matrices, xp.reshape(own, matrices.shape[:2]), factor, found, jitter)
@@ -60,11 +62,10 @@ def safe_cholesky(matrix: Array, scale: Array | None = None) -> Cholesky:
 def _repair(matrices: Array, scale: Array, factor: Array, found: Array, jitter: Array) -> Cholesky:
     xp = namespace(matrices)
     n = matrices.shape[-1]
-    identity = xp.eye(n, dtype=matrices.dtype, device=device(matrices))
     bad = np.flatnonzero(~to_numpy(found))
     for relative in RELATIVE_JITTERS:
         added = relative * take_rows(scale, bad)
-        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, :, None] * identity)
+        repaired, ok = try_cholesky(take_rows(matrices, bad) + added[:, :, None] * identity(n, matrices))
         mended = np.flatnonzero(to_numpy(ok))
         factor = scatter_rows(factor, bad[mended], take_rows(repaired, mended))
         jitter = scatter_rows(jitter, bad[mended], take_rows(added, mended))
@@ -78,18 +79,18 @@ def _repair(matrices: Array, scale: Array, factor: Array, found: Array, jitter: 
 
 
 def solve_cholesky(factor: Array, right: Array) -> Array:
-    """(L L^T)^{-1} b for b (..., n, k)."""
+    """Return (L L^T)^{-1} b for b (..., n, k)."""
     return solve_lower(factor, solve_lower(factor, right), transpose=True)
 
 
 def log_determinant(factor: Array) -> Array:
-    """log det(L L^T), shape (...)."""
+    """Return log det(L L^T), shape (...)."""
     xp = namespace(factor)
     return 2.0 * xp.sum(xp.log(xp.linalg.diagonal(factor)), axis=-1)
 
 
 def solve_positive(matrix: Array, right: Array, least: Array) -> Array:
-    """P^{-1} b for b (N, n), with P = L D L^T equal to A (N, n, n) where that is positive definite, close elsewhere.
+    """Return P^{-1} b for b (N, n); P = L D L^T is A (N, n, n) where that is positive definite, and close elsewhere.
 
     Pivots are replaced by their absolute values, kept above `least` (N,) and above what would let L grow without bound
     [GMW81] Gill, Murray, Wright, "Practical Optimization", section 4.4.2.2: positive definite matrices are left as they
@@ -122,7 +123,7 @@ def solve_positive(matrix: Array, right: Array, least: Array) -> Array:
 
 
 def extend_cholesky(factor: Array, cross: Array, corner: Array) -> Cholesky:
-    """The factor of [[A, cross], [cross^T, corner]] from L of A: O(n^2 k) for k new rows.
+    """Return the factor of [[A, cross], [cross^T, corner]] from L of A: O(n^2 k) for k new rows.
 
     Only the Schur complement of the new rows is repaired with jitter, relative to the diagonal of the corner: what the
     rows before explain of a new one may be all of it but rounding. `jitter` is that of the new rows.
@@ -135,7 +136,7 @@ def extend_cholesky(factor: Array, cross: Array, corner: Array) -> Cholesky:
     upper = xp.concat(
         [
             xp.broadcast_to(factor, (*batch, n, n)),
-            xp.zeros((*batch, n, k), dtype=factor.dtype, device=device(factor)),
+            zeros((*batch, n, k), factor),
         ],
         axis=-1,
     )

@@ -31,7 +31,7 @@ class TruncatedMoments(NamedTuple):
 
 
 def log_ndtr(a: Array) -> Array:
-    """log Phi(a)."""
+    """Return log Phi(a)."""
     xp = namespace(a)
     distance = xp.abs(a)
     scaled = 0.5 * erfcx(_SQRT_HALF * distance)
@@ -41,13 +41,13 @@ def log_ndtr(a: Array) -> Array:
 
 
 def log_ndtr_tail(a: Array) -> Array:
-    """log Phi(a) + a^2 / 2 for a <= 0: what is left of the log-cdf without its leading term."""
+    """Return log Phi(a) + a^2 / 2 for a <= 0: what is left of the log-cdf without its leading term."""
     xp = namespace(a)
     return xp.log(0.5 * erfcx(_SQRT_HALF * xp.abs(xp.minimum(a, 0.0))))
 
 
 def hazard(a: Array) -> Array:
-    """phi(a) / Phi(a), from about -a far left to zero far right."""
+    """Return phi(a) / Phi(a), from about -a far left to zero far right."""
     xp = namespace(a)
     distance = xp.abs(a)
     scaled = erfcx(_SQRT_HALF * distance)
@@ -57,7 +57,7 @@ def hazard(a: Array) -> Array:
 
 
 def truncated_moments(a: Array) -> TruncatedMoments:
-    """Mean, mean excess and variance of a standard normal cut off below -a.
+    """Return mean, mean excess and variance of a standard normal cut off below -a.
 
     Right of -8 by r = hazard(a), r + a and 1 - r (r + a). Left of it these differences cancel
     (the relative error of the last grows as a^4), so the ratios q_n = E t^n / E t^(n-1) of the excess

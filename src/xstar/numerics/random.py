@@ -26,19 +26,19 @@ class Generators(ABC):
 
     @abstractmethod
     def standard_normal(self, shape: tuple[int, ...]) -> HostArray:
-        """Normal draws."""
+        """Draw from the standard normal distribution."""
 
     @abstractmethod
     def chisquare(self, df: float, size: tuple[int, ...]) -> HostArray:
-        """Chi-square draws."""
+        """Draw from a chi-square distribution."""
 
     @abstractmethod
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> HostArray:
-        """Uniform draws."""
+        """Draw from a uniform distribution."""
 
     @abstractmethod
     def permutation(self, count: int) -> HostArray:
-        """A permutation for each problem, shape (R, count)."""
+        """Draw a permutation for each problem, shape (R, count)."""
 
 
 Random: TypeAlias = np.random.Generator | Generators

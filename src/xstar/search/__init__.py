@@ -5,6 +5,7 @@ from xstar.search.candidates import draw_candidates, draw_grouped, inside_cube
 from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
 from xstar.search.mixed import MixedSearch
 from xstar.search.region import Region, Restriction
+from xstar.search.settings import SearchSettings
 
 __all__ = [
     "BoxSearch",
@@ -17,6 +18,7 @@ __all__ = [
     "Objective",
     "Region",
     "Restriction",
+    "SearchSettings",
     "cube",
     "draw_candidates",
     "draw_grouped",

@@ -1,20 +1,19 @@
 """Global maximization on the unit cube, of many functions at once.
 
-Candidates are screened, each function's most promising basins are picked, and all are climbed together by
-`numerics.ascent`: projected Newton where the objective has a Hessian, projected quasi-Newton where it has not. A few
-rough steps tell the hills apart; the best of them are climbed to the end.
+A multi-start search: candidates are screened, each function's most promising basins are picked, and local searches from
+all of them run together in `numerics.ascent`, projected Newton where the objective has a Hessian, projected
+quasi-Newton where it has not. A few rough iterations tell the hills apart; on the best of them the search is finished.
 
-A basin is a candidate that none of its nearest neighbours among the candidates exceeds. Plain "best k"
-would start most climbs on the slope of one hill; the neighbour graph depends on the candidates alone, so
-all functions share it.
+A basin is a candidate that none of its nearest neighbours among the candidates exceeds. Plain "best k" would start most
+searches on the slope of one hill; the neighbour graph depends on the candidates alone, so all functions share it.
 
 Notation
-    P    functions          N    candidates          q    climbs of one function
+    P    functions          N    candidates          q    starts of one function
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -32,21 +31,19 @@ from xstar.numerics.arrays import (
     zeros,
 )
 from xstar.numerics.ascent import Evaluation, ascend
-from xstar.numerics.checks import integer, positive
+from xstar.numerics.checks import instance, integer, positive
 from xstar.numerics.culling import best_hills
+from xstar.search.settings import SearchSettings
 
-SAME_HILL = 0.01
-"""Climbs that have come this close to each other, in every coordinate, are taken to be on the same hill."""
-FINISHED = 2
-"""Climbs of each function that are finished."""
-OWN_STARTS = 2
-"""Climbs from a function's own candidates."""
 TREE_PAYS = 10
 """Up to this dimension a tree finds neighbours faster than a comparison of all pairs."""
 
 
 class Objective(Protocol):
-    """Functions on the cube; `Paths` and prepared acquisitions are such."""
+    """Functions on the cube: what a search maximizes. `Paths` and prepared acquisitions are such.
+
+    An attribute `rounding`, if there is one, says how much of each function's value may be rounding; shape (P,).
+    """
 
     @property
     def num_problems(self) -> int:
@@ -57,22 +54,19 @@ class Objective(Protocol):
         """d."""
 
     def screen(self, X: HostArray, /) -> Array:
-        """Values at host points (N, d), roughly; shape (P, N), beside the objective's own arrays.
+        """Return rough values at host points (N, d); shape (P, N), beside the objective's own arrays.
 
         Points (R, N, d) are for R groups of P / R functions in a row.
         """
 
     def value(self, x: Array, problems: HostArray, /) -> Array:
-        """Values (P', q) of the given functions (P',) at their own points (P', q, d)."""
+        """Return values (P', q) of the given functions (P',) at their own points (P', q, d)."""
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """Value, gradient and, if at hand, Hessian of the given functions (P',) at their own points (P', q, d)."""
+        """Return value, gradient and, if at hand, Hessian of some functions (P',) at their own points (P', q, d)."""
 
     def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """The same, as cheaply as tells good hills from bad ones.
-
-        (An attribute `rounding`, if there is one, says how much of each function's value may be rounding; shape (P,).)
-        """
+        """Evaluate likewise, as cheaply as tells good hills from bad ones."""
 
 
 class Maxima(NamedTuple):
@@ -89,35 +83,72 @@ class Maxima(NamedTuple):
     converged: Array
     """Shape (P,)."""
     iterations: Array
-    """Shape (P,): of the climb that won."""
+    """Shape (P,): of the local search that found it."""
 
 
 @dataclass(frozen=True)
 class BoxSearch:
     """Multi-start search on [0, 1]^d.
 
-    `num_starts` climbs for each function (default: 4 + 2 d, at most 24), from the best basins among the candidates.
-    After a few rough iterations only the best distinct ones go on, `FINISHED` of them, each for at most
-    `max_iterations` and until its steps are shorter than `tolerance`.
+    Parameters
+    ----------
+    num_starts : int, optional
+        Local searches for each function, from the best basins among the candidates; by default 4 + 2 d, at most 24.
+    max_iterations : int
+        Of those that go on after a few rough iterations.
+    tolerance : float
+        They end when steps are shorter than this.
+    settings : SearchSettings
+        Everything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential, draw_paths
+    >>> from xstar.search import BoxSearch, draw_candidates
+    >>> rng = np.random.default_rng(0)
+    >>> X = [[0.1, 0.2], [0.6, 0.7]]
+    >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3, 0.3], 1.0, 0.1), X, [0.0, 1.0])
+    >>> found = BoxSearch().maximize(draw_paths(post, 5, rng), draw_candidates(256, X, rng))
+    >>> found.x.shape, bool(found.converged.all())
+    ((5, 2), True)
     """
 
     num_starts: int | None = None
     max_iterations: int = 60
     tolerance: float = 1e-7
+    settings: SearchSettings = field(default_factory=SearchSettings)
 
     def __post_init__(self) -> None:
+        instance(self.settings, "settings", SearchSettings, "SearchSettings()")
         if self.num_starts is not None:
             integer(self.num_starts, "num_starts", 1)
         integer(self.max_iterations, "max_iterations", 1)
         positive(self.tolerance, "tolerance", below=1.0)
 
     def maximize(self, objective: Objective, candidates: Array, own: Array | None = None) -> Maxima:
-        """The best local maximum of each function, climbing from the most promising candidates (N, d).
+        """Find the best local maximum of each function.
 
-        `own` (R, M, d) are more candidates for each of R groups of functions in a row, of which the best few are
-        climbed from.
+        Parameters
+        ----------
+        objective : Objective
+            P functions.
+        candidates : array of shape (N, d)
+            Points from the most promising of which local searches start.
+        own : array of shape (R, M, d), optional
+            More candidates for each of R groups of functions in a row, of which the best few are starts.
+
+        Returns
+        -------
+        Maxima
+            The best point found for each function.
+
+        Raises
+        ------
+        DataError
+            If there are no candidates, or they do not fit the functions.
         """
-        d = objective.dimension
+        d, tuned = objective.dimension, self.settings
         points = to_numpy(check_points(candidates, "candidates", dimension=d, table=True))
         if len(points) == 0:
             raise DataError("candidates must have at least one row; received none.")
@@ -125,20 +156,21 @@ class BoxSearch:
         values = objective.screen(points)
         starts = self._starts(values, move(points, values))
         if own is not None:
-            starts = namespace(starts).concat([starts, _best_own(objective, own)], axis=1)
+            starts = namespace(starts).concat([starts, _best_own(objective, own, tuned)], axis=1)
         xp = namespace(starts)
         lower = zeros((d,), starts)
-        few, curvature = min(FINISHED, int(starts.shape[1])), None
+        few, curvature = min(tuned.num_finished, int(starts.shape[1])), None
         if few < starts.shape[1]:
             rough = ascend(
-                objective.evaluate_roughly, starts, lower, lower + 1.0, tolerance=1e-3, max_iterations=5 + d // 4
-            )
-            best = best_hills(rough.x, rough.value, few, SAME_HILL)
+                objective.evaluate_roughly, starts, lower, lower + 1.0,
+                tolerance=tuned.rough_tolerance, max_iterations=tuned.rough_iterations + d // 4,
+            )  # fmt: skip
+            best = best_hills(rough.x, rough.value, few, tuned.min_separation)
             starts, curvature = _rows(rough.x, best), _rows(rough.curvature, best)
         found = ascend(
             objective.evaluate, starts, lower, lower + 1.0,
-            radius=0.1, tolerance=self.tolerance, max_iterations=self.max_iterations, curvature=curvature,
-            rounding=getattr(objective, "rounding", None),
+            radius=tuned.finish_radius, tolerance=self.tolerance, max_iterations=self.max_iterations,
+            curvature=curvature, rounding=getattr(objective, "rounding", None),
         )  # fmt: skip
         value = xp.where(xp.isfinite(found.value), found.value, -xp.inf)
         top = xp.argmax(value, axis=1)[:, None]
@@ -155,8 +187,8 @@ class BoxSearch:
         return xp.reshape(xp.take(candidates, xp.reshape(picked, (-1,)), axis=0), (*picked.shape, d))
 
 
-def _best_own(objective: Objective, own: Array) -> Array:
-    """The best of each function's own candidates (R, M, d), shape (P, OWN_STARTS, d)."""
+def _best_own(objective: Objective, own: Array, settings: SearchSettings) -> Array:
+    """The best few of each function's own candidates (R, M, d), shape (P, k, d)."""
     points = np.clip(to_numpy(check_points(own, "own", dimension=objective.dimension)), 0.0, 1.0)
     if points.ndim != 3 or objective.num_problems % len(points):
         raise DataError(
@@ -166,12 +198,13 @@ def _best_own(objective: Objective, own: Array) -> Array:
     values = objective.screen(points)
     P = values.shape[0]
     xp = namespace(values)
-    best = top_k(xp.where(xp.isfinite(values), values, -xp.inf), min(4 * OWN_STARTS, M))
+    best = top_k(xp.where(xp.isfinite(values), values, -xp.inf), min(4 * settings.num_own_starts, M))
     picked = best + move(np.repeat(np.arange(R), P // R)[:, None] * M, best)
     rows = xp.take(move(points.reshape(R * M, d), values), xp.reshape(picked, (-1,)), axis=0)
     rows = xp.reshape(rows, (P, picked.shape[1], d))
     heights = xp.reshape(xp.take(xp.reshape(values, (-1,)), _flat(best, M), axis=0), best.shape)
-    return _rows(rows, best_hills(rows, heights, min(OWN_STARTS, M), SAME_HILL))
+    count = min(settings.num_own_starts, M)
+    return _rows(rows, best_hills(rows, heights, count, settings.min_separation))
 
 
 def _rows(x: Array, positions: Array) -> Array:
@@ -189,7 +222,7 @@ def _flat(positions: Array, width: int) -> Array:
 
 
 def pick_basins(values: Array, candidates: Array, count: int) -> Array:
-    """Positions (P, q) of the best candidates (N, d) by values (P, N): basins first, then the rest."""
+    """Return positions (P, q) of the best candidates (N, d) by values (P, N): basins first, then the rest."""
     xp = namespace(values)
     N = candidates.shape[0]
     neighbours = _nearest(to_numpy(candidates), 2 * candidates.shape[1] + 1)
@@ -211,7 +244,7 @@ def pick_basins(values: Array, candidates: Array, count: int) -> Array:
 
 
 def distinct(points: HostArray) -> HostArray:
-    """The points without repetitions, in their order: a point beside its copy would pass for a basin twice."""
+    """Return the points without repetitions, in their order: a point beside its copy would pass for a basin twice."""
     _, first = np.unique(points, axis=0, return_index=True)
     return points[np.sort(first)]
 

@@ -31,7 +31,14 @@ FINE = 64
 
 @dataclass(frozen=True)
 class Interval:
-    """A continuous coordinate."""
+    """A continuous coordinate.
+
+    Examples
+    --------
+    >>> from xstar.search import Domain, Interval
+    >>> Domain((Interval(), Interval())).continuous
+    True
+    """
 
     @property
     def width(self) -> int:
@@ -44,17 +51,31 @@ class Interval:
         return
 
     def snap(self, columns: HostArray) -> HostArray:
-        """The nearest legal values."""
+        """Return the nearest legal values."""
         return np.clip(columns, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """A coordinate with `levels` ordered values, spaced evenly or by the logarithms of log_low, log_low + 1, ..."""
+    """A coordinate with ordered values, spaced evenly or by the logarithms of log_low, log_low + 1, ...
+
+    Parameters
+    ----------
+    levels : int
+        How many values.
+    log_low : int, optional
+        The smallest value, if the lattice is logarithmic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.search import Lattice
+    >>> Lattice(4).encode(np.arange(4)).tolist()
+    [0.125, 0.375, 0.625, 0.875]
+    """
 
     levels: int
     log_low: int | None = None
-    """The smallest value, if the lattice is logarithmic."""
 
     @property
     def width(self) -> int:
@@ -67,8 +88,8 @@ class Lattice:
         low = self.log_low or 1
         return math.log(low - 0.5), math.log(low + self.levels - 0.5)
 
-    def place(self, index: HostArray | float) -> HostArray:
-        """Coordinates of levels counted from 0; beyond the ends the lattice goes on."""
+    def encode(self, index: HostArray | float) -> HostArray:
+        """Return coordinates of levels counted from 0; beyond the ends the lattice goes on."""
         if self.log_low is None:
             return np.asarray((np.asarray(index, dtype=np.float64) + 0.5) / self.levels)
         start, end = self._ends
@@ -76,7 +97,7 @@ class Lattice:
         return np.asarray((np.log(values) - start) / (end - start))
 
     def index(self, column: HostArray) -> HostArray:
-        """The nearest level of each coordinate, as floats."""
+        """Return the nearest level of each coordinate, as floats."""
         inside = np.clip(column, 0.0, 1.0)
         if self.log_low is None:
             level = np.floor(inside * self.levels)
@@ -86,13 +107,25 @@ class Lattice:
         return np.asarray(np.clip(level, 0, self.levels - 1))
 
     def snap(self, columns: HostArray) -> HostArray:
-        """The nearest legal values."""
-        return self.place(self.index(columns))
+        """Return the nearest legal values."""
+        return self.encode(self.index(columns))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of `levels` unordered alternatives."""
+    """One of several unordered alternatives.
+
+    Parameters
+    ----------
+    levels : int
+        How many.
+
+    Examples
+    --------
+    >>> from xstar.search import Choice
+    >>> Choice(2).width, Choice(3).width
+    (1, 3)
+    """
 
     levels: int
 
@@ -101,22 +134,22 @@ class Choice:
         """Columns."""
         return 1 if self.levels <= 2 else self.levels
 
-    def place(self, index: HostArray) -> HostArray:
-        """The columns (..., width) of alternatives counted from 0."""
+    def encode(self, index: HostArray) -> HostArray:
+        """Return the columns (..., width) of alternatives counted from 0."""
         chosen = np.asarray(index, dtype=np.int64)
         if self.width == 1:
             return np.asarray(chosen[..., None], dtype=np.float64)
         return np.asarray(np.eye(self.levels)[chosen] * math.sqrt(0.5))
 
     def index(self, columns: HostArray) -> HostArray:
-        """The alternative of each row of columns (..., width)."""
+        """Return the alternative of each row of columns (..., width)."""
         if self.width == 1:
             return np.asarray(columns[..., 0] > 0.5, dtype=np.int64) * (self.levels - 1)
         return np.asarray(np.argmax(columns, axis=-1))
 
     def snap(self, columns: HostArray) -> HostArray:
-        """The nearest legal values."""
-        return self.place(self.index(columns))
+        """Return the nearest legal values."""
+        return self.encode(self.index(columns))
 
 
 @dataclass(frozen=True)
@@ -135,17 +168,17 @@ class Pinned:
         """The one there is."""
         return 1
 
-    def place(self, index: HostArray) -> HostArray:
-        """The columns (..., width) of the only level."""
+    def encode(self, index: HostArray) -> HostArray:
+        """Return the columns (..., width) of the only level."""
         return np.broadcast_to(np.array(self.values), (*np.shape(index), self.width)).copy()
 
     def index(self, columns: HostArray) -> HostArray:
-        """The only level, for each row of columns (..., width)."""
+        """Return the only level, for each row of columns (..., width)."""
         return np.zeros(columns.shape[:-1], dtype=np.int64)
 
     def snap(self, columns: HostArray) -> HostArray:
-        """The nearest legal values."""
-        return self.place(self.index(columns))
+        """Return the nearest legal values."""
+        return self.encode(self.index(columns))
 
 
 Block: TypeAlias = Interval | Lattice | Choice | Pinned
@@ -153,7 +186,22 @@ Block: TypeAlias = Interval | Lattice | Choice | Pinned
 
 @dataclass(frozen=True)
 class Domain:
-    """The blocks of the cube, in the order of their columns."""
+    """The legal points of the cube: blocks in the order of their columns.
+
+    Parameters
+    ----------
+    blocks : tuple of Interval, Lattice or Choice
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xstar.search import Choice, Domain, Interval, Lattice
+    >>> domain = Domain((Interval(), Lattice(2), Choice(3)))
+    >>> domain.dimension
+    5
+    >>> domain.snap(np.array([0.4, 0.4, 0.1, 0.9, 0.2])).round(2).tolist()
+    [0.4, 0.25, 0.0, 0.71, 0.0]
+    """
 
     blocks: tuple[Block, ...]
 
@@ -175,7 +223,7 @@ class Domain:
 
     @cached_property
     def discrete(self) -> HostArray:
-        """Which columns are held while the others are climbed; shape (d,)."""
+        """Which columns are held while others are searched continuously; shape (d,)."""
         return np.array([_is_coarse(block) for block in self.blocks for _ in range(block.width)], dtype=bool)
 
     @cached_property
@@ -204,25 +252,25 @@ class Domain:
         return None if None in counts else math.prod(count for count in counts if count is not None)
 
     def snap(self, X: HostArray) -> HostArray:
-        """The legal points nearest to rows (..., d)."""
+        """Return the legal points nearest to rows (..., d)."""
         parts = [block.snap(X[..., columns]) for block, columns in zip(self.blocks, self.columns, strict=True)]
         return np.concatenate(parts, axis=-1) if parts else X
 
     def spread(self, U: HostArray) -> HostArray:
-        """Legal points from numbers (..., blocks) in [0, 1), one for each block; uniform if the numbers are."""
+        """Return legal points from numbers (..., blocks) in [0, 1), one for each block; uniform if the numbers are."""
         parts = []
         for k, block in enumerate(self.blocks):
             u = U[..., k : k + 1]
             if isinstance(block, Choice):
-                parts.append(block.place(np.minimum(u[..., 0] * block.levels, block.levels - 1).astype(np.int64)))
+                parts.append(block.encode(np.minimum(u[..., 0] * block.levels, block.levels - 1).astype(np.int64)))
             elif isinstance(block, Pinned):
-                parts.append(block.place(u[..., 0]))
+                parts.append(block.encode(u[..., 0]))
             else:
                 parts.append(block.snap(u))
         return np.concatenate(parts, axis=-1)
 
     def keys(self, X: HostArray) -> list[bytes]:
-        """Legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded."""
+        """Return legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded."""
         parts = []
         for block, columns in zip(self.blocks, self.columns, strict=True):
             here = X[:, columns]
@@ -235,47 +283,47 @@ class Domain:
         return [row.tobytes() for row in np.stack(parts, axis=1)]
 
     def at(self, number: int) -> HostArray:
-        """The legal point with a number from 0 to `size` - 1, for domains without a continuous coordinate."""
+        """Return the legal point with a number from 0 to `size` - 1, for domains without a continuous coordinate."""
         parts = []
         for block in reversed(self.blocks):
             assert not isinstance(block, Interval), "a continuous coordinate has no numbers"
             number, index = divmod(number, block.levels)
-            parts.append(np.atleast_1d(block.place(np.asarray(index))))
+            parts.append(np.atleast_1d(block.encode(np.asarray(index))))
         return np.concatenate(parts[::-1])
 
     def everything(self) -> HostArray:
-        """All legal points (size, d) of a small domain."""
+        """Return all legal points (size, d) of a small domain."""
         rows = np.indices([block.levels or 1 for block in self.blocks]).reshape(len(self.blocks), -1)
         parts = []
         for block, index in zip(self.blocks, rows, strict=True):
             assert not isinstance(block, Interval), "a continuous coordinate cannot be enumerated"
-            parts.append(block.place(index).reshape(len(index), block.width))
+            parts.append(block.encode(index).reshape(len(index), block.width))
         return np.concatenate(parts, axis=1)
 
-    def neighbours(self, X: HostArray, rng: np.random.Generator) -> HostArray:
-        """Legal points one discrete move away from rows (N, d); shape (N, moves, d).
+    def neighbours(self, X: HostArray, rng: np.random.Generator, max_alternatives: int = 12) -> HostArray:
+        """Return legal points one discrete move away from rows (N, d); shape (N, moves, d).
 
         A lattice moves one level up or down, or to a level drawn at random; a choice to every other alternative, or to
-        a few drawn at random when there are many. Moves that lead out of the domain stay where they are.
+        `max_alternatives` drawn at random when there are more. Moves that lead out of the domain stay where they are.
         """
-        moves = [self._moved(X, columns, new) for columns, new in self._moves(X, rng)]
+        moves = [self._moved(X, columns, new) for columns, new in self._moves(X, rng, max_alternatives)]
         return np.stack(moves, axis=1) if moves else X[:, None, :][:, :0]
 
-    def _moves(self, X: HostArray, rng: np.random.Generator) -> Iterator[tuple[slice, HostArray]]:
+    def _moves(self, X: HostArray, rng: np.random.Generator, most: int) -> Iterator[tuple[slice, HostArray]]:
         for block, columns in zip(self.blocks, self.columns, strict=True):
             here = X[:, columns]
             if isinstance(block, Lattice):
                 level = block.index(here)
                 for step in (-1.0, 1.0):
-                    yield columns, block.place(np.clip(level + step, 0, block.levels - 1))
+                    yield columns, block.encode(np.clip(level + step, 0, block.levels - 1))
                 if block.levels > 3:
                     yield columns, block.snap(rng.random(here.shape))
             elif isinstance(block, Choice):
                 chosen = block.index(here)
-                few = min(block.levels - 1, MOST_MOVES)
+                few = min(block.levels - 1, most)
                 steps = rng.permutation(block.levels - 1)[:few] + 1
                 for step in steps:
-                    yield columns, block.place((chosen + step) % block.levels)
+                    yield columns, block.encode((chosen + step) % block.levels)
 
     @staticmethod
     def _moved(X: HostArray, columns: slice, new: HostArray) -> HostArray:
@@ -284,14 +332,26 @@ class Domain:
         return moved
 
 
-MOST_MOVES = 12
-"""From one choice, to so many others at most in one round."""
-
-
 def _is_coarse(block: Block) -> bool:
     return isinstance(block, Choice | Pinned) or (isinstance(block, Lattice) and block.levels <= FINE)
 
 
 def cube(dimension: int) -> Domain:
-    """The unit cube, every point of it legal."""
+    """Return the unit cube, every point of it legal.
+
+    Parameters
+    ----------
+    dimension : int
+        d.
+
+    Returns
+    -------
+    Domain
+
+    Examples
+    --------
+    >>> from xstar.search import cube
+    >>> cube(3).dimension
+    3
+    """
     return Domain((Interval(),) * dimension)

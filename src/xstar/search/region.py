@@ -13,13 +13,13 @@ class Restriction(Protocol):
     """A soft restriction of the domain; `xstar.feasibility.Feasibility` is one."""
 
     def penalty(self, X: HostArray, /) -> HostArray:
-        """What is added to the logarithm of a density of maximizers at points (m, d): zero where nothing holds them."""
+        """Return what is added to a log density of maximizers at points (m, d): zero where nothing holds them back."""
 
     def restrict(self, objective: Objective, /) -> Objective:
-        """The functions, penalized where the restriction holds."""
+        """Return the functions, penalized where the restriction holds."""
 
     def binds(self, X: HostArray, /) -> HostArray:
-        """Whether the restriction may hold back a maximum that was found at points (m, d); shape (m,)."""
+        """Return whether the restriction may hold back a maximum that was found at points (m, d); shape (m,)."""
 
 
 class Region(NamedTuple):

@@ -23,10 +23,37 @@ DATA: dict[str, Any] = {"color": "black", "mfc": "white", "ms": 6, "ls": "none",
 
 
 def draw(optimizer: Optimizer, path: str | Path, names: tuple[str, ...] | None = None) -> Path:
-    """Save a picture of a study: posterior mean, expected information, values so far. Returns its path.
+    """Save a picture of a study: posterior mean, expected information, values so far.
 
-    `names` are one or two numeric parameters to show; by default those to which the function is most sensitive. The
-    other parameters are held at the recommendation.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        What has been told.
+    path : str or Path
+        Of the picture; its ending says what kind it is: .png, .svg, .pdf. Missing folders are made.
+    names : tuple of str, optional
+        One or two numeric parameters to show; by default those to which the function is most sensitive. The other
+        parameters are held at the recommendation.
+
+    Returns
+    -------
+    Path
+        That of the picture.
+
+    Raises
+    ------
+    SettingsError
+        If the names are not those of numeric parameters, or matplotlib is not installed.
+    TrialError
+        If nothing has been told yet.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, xstar
+    >>> result = xstar.maximize(lambda x: -((x[0] - 0.3) ** 2), [(0.0, 1.0)], budget=5, method="logei")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     xstar.plots.draw(result.optimizer, pathlib.Path(folder) / "study.png").name
+    'study.png'
     """
     figure = summary(optimizer, names)
     target = Path(path)
@@ -36,7 +63,34 @@ def draw(optimizer: Optimizer, path: str | Path, names: tuple[str, ...] | None =
 
 
 def summary(optimizer: Optimizer, names: tuple[str, ...] | None = None) -> Any:
-    """The same as a matplotlib figure."""
+    """Draw the same picture as `draw`, as a figure of matplotlib.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        What has been told.
+    names : tuple of str, optional
+        One or two numeric parameters to show, as for `draw`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Made without pyplot, so that nothing of your own plotting is touched.
+
+    Raises
+    ------
+    SettingsError
+        If the names are not those of numeric parameters, or matplotlib is not installed.
+    TrialError
+        If nothing has been told yet.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> result = xstar.maximize(lambda x: -((x[0] - 0.3) ** 2), [(0.0, 1.0)], budget=5, method="logei")
+    >>> len(xstar.plots.summary(result.optimizer).axes)
+    3
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -64,7 +118,7 @@ def _numeric(optimizer: Optimizer) -> list[str]:
 
 
 def most_sensitive(optimizer: Optimizer) -> tuple[str, ...]:
-    """The one or two numeric parameters along which the predicted mean varies most."""
+    """Return the one or two numeric parameters along which the predicted mean varies most."""
     numeric = _numeric(optimizer)
     best = dict(optimizer.recommend().params)
     variation = []
@@ -76,7 +130,7 @@ def most_sensitive(optimizer: Optimizer) -> tuple[str, ...]:
 
 
 def grid(optimizer: Optimizer, name: str, count: int = SIDE) -> list[Any]:
-    """Legal values of a parameter, evenly spread in the cube."""
+    """Return legal values of a parameter, evenly spread in the cube."""
     parameter = optimizer.space.parameters[name]
     values = [parameter.decode(np.array([u])) for u in np.linspace(0.0, 1.0, count)]
     return list(dict.fromkeys(values))
@@ -152,7 +206,9 @@ def _draw_progress(axis: Any, optimizer: Optimizer) -> None:
     if told:
         numbers, values = np.array(told, dtype=np.float64).T
         axis.plot(numbers, values, **DATA, label="told")
-        axis.step(numbers, optimizer.direction.running_best(values), where="post", color="tab:blue", label="best so far")
+        axis.step(
+            numbers, optimizer.direction.running_best(values), where="post", color="tab:blue", label="best so far"
+        )
         axis.legend(fontsize=8)
     for trial in optimizer.trials:
         if trial.state == "failed":

@@ -11,8 +11,8 @@ from typing import Any
 from xstar.errors import SettingsError
 from xstar.files.atomic import write_text
 from xstar.optimizer import Optimizer
-from xstar.views.plots import summary
 from xstar.trial import OptimumPosterior, Trial
+from xstar.views.plots import summary
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
@@ -24,7 +24,36 @@ th { position: sticky; top: 0; background: #fff; }
 
 
 def write_report(optimizer: Optimizer, path: str | Path, stop_reason: str | None = None) -> Path:
-    """Write the page and return its path."""
+    """Write a study as one HTML file: the result in words, a picture, and every trial.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        What has been told; a study without results has a page of its trials.
+    path : str or Path
+        Of the file. Missing folders are made.
+    stop_reason : str, optional
+        Why the run stopped, if it did.
+
+    Returns
+    -------
+    Path
+        That of the file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, xstar
+    >>> result = xstar.maximize(lambda x: -((x[0] - 0.3) ** 2), [(0.0, 1.0)], budget=5, method="logei")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = xstar.report.write_report(result.optimizer, pathlib.Path(folder) / "study.html")
+    ...     "Where is the optimum?" in page.read_text(encoding="utf-8")
+    True
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     states = [trial.state for trial in optimizer.trials]

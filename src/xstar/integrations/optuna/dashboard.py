@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from xstar.errors import SettingsError
-from xstar.views.figures import draw_information, draw_optimum, draw_regret
-from xstar.views.figures.parts import MISSING
+from xstar.integrations.optuna import adapter
 from xstar.numerics.checks import positive
 from xstar.optimizer import Optimizer
+from xstar.views.figures import draw_information, draw_optimum, draw_regret
+from xstar.views.figures.parts import MISSING
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -32,12 +33,12 @@ FIGURES = ("xstar-information", "xstar-optimum", "xstar-regret")
 
 
 def draw(optimizer: Optimizer) -> dict[str, Figure]:
-    """The figures, by name; none before the first result, and only the last if no parameter varies."""
+    """Draw the figures, by name; none before the first result, and only the last if no parameter varies."""
     return dict(_draw_each(optimizer))
 
 
 def save_figures(study: Study, optimizer: Optimizer) -> list[str]:
-    """Draw the figures and save each in the study, in place of an earlier one. Returns their names."""
+    """Draw the figures, save each in the study instead of an earlier one, and return their names."""
     dashboard = _dashboard()
     return [
         dashboard.save_plotly_graph_object(study, figure, graph_object_id=name)
@@ -76,7 +77,9 @@ def serve(
     stop = Event()
     artist = Thread(target=_keep_drawn, args=(study, load, refresh, announce, stop), daemon=True, name="xstar-figures")
     with server:
-        announce(f"the dashboard is at http://{host}:{server.server_port}/dashboard/studies/{study._study_id}")
+        announce(
+            f"the dashboard is at http://{host}:{server.server_port}/dashboard/studies/{adapter.id_of_study(study)}"
+        )
         artist.start()
         try:
             server.serve_forever()
@@ -120,7 +123,7 @@ class _Handler(WSGIRequestHandler):
 
 def _listen(study: Study, host: str, port: int) -> WSGIServer:
     """A server with the dashboard of the study's storage whose socket is open."""
-    app = _dashboard().wsgi(study._storage)
+    app = _dashboard().wsgi(adapter.storage_of(study))
     try:
         return make_server(host, port, app, server_class=_Server, handler_class=_Handler)
     except (OSError, OverflowError) as error:

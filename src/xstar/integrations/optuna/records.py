@@ -25,12 +25,11 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.storages import BaseStorage
-from optuna.storages._heartbeat import is_heartbeat_enabled
 from optuna.trial import FrozenTrial, TrialState
 
 from xstar.direction import Direction
 from xstar.errors import DataError, SpaceError
+from xstar.integrations.optuna import adapter
 from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import State, Trial, check_sd, renamed_diagnostics
 
@@ -42,10 +41,12 @@ PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
 SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
 """User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""
+FOREVER = 1e10
+"""Seconds: about three hundred years."""
 
 
 def to_parameter(distribution: BaseDistribution) -> Parameter:
-    """The parameter of a distribution."""
+    """Return the parameter of a distribution."""
     if isinstance(distribution, FloatDistribution):
         return Real(distribution.low, distribution.high, distribution.log, distribution.step)
     if isinstance(distribution, IntDistribution):
@@ -58,7 +59,7 @@ def to_parameter(distribution: BaseDistribution) -> Parameter:
 
 
 def to_distribution(parameter: Parameter) -> BaseDistribution:
-    """The distribution of a parameter."""
+    """Return the distribution of a parameter."""
     if isinstance(parameter, Real):
         # The last step, not what is left of the range above it: Optuna would warn of that.
         high = parameter.high if parameter.step is None else parameter.decode(np.ones(1))
@@ -71,12 +72,12 @@ def to_distribution(parameter: Parameter) -> BaseDistribution:
 
 
 def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
-    """The space of some distributions."""
+    """Return the space of some distributions."""
     return Space({name: to_parameter(distribution) for name, distribution in distributions.items()})
 
 
 def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """What all finished trials have: the latest distribution of each parameter, so that ranges may change.
+    """Return what all finished trials have: the latest distribution of each parameter, so that ranges may change.
 
     Complete trials decide; if there are none, failed ones do.
     """
@@ -93,7 +94,7 @@ def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistrib
 
 
 def share(
-    storage: BaseStorage, trial: FrozenTrial, suggestion: Trial, distributions: Mapping[str, BaseDistribution]
+    study: optuna.Study, trial: FrozenTrial, suggestion: Trial, distributions: Mapping[str, BaseDistribution]
 ) -> None:
     """Let other workers see at once what was suggested: `trial.params` fills only as the objective asks for them."""
     params = {
@@ -105,11 +106,11 @@ def share(
     text = json.dumps({"params": params, **how})
     # The last piece is the first that is not full: those of a longer text from before do not count.
     for start in range(0, len(text) + 1, PIECE):
-        storage.set_trial_system_attr(trial._trial_id, f"{SHARED}:{start // PIECE}", text[start : start + PIECE])
+        adapter.set_system_attribute(study, trial, f"{SHARED}:{start // PIECE}", text[start : start + PIECE])
 
 
 def shared(trial: FrozenTrial) -> dict[str, Any]:
-    """What a sampler has shared about a trial; nothing, if a piece is still missing."""
+    """Return what a sampler has shared about a trial; nothing, if a piece is still missing."""
     text = ""
     for k in itertools.count():
         piece = trial.system_attrs.get(f"{SHARED}:{k}")
@@ -125,7 +126,7 @@ def shared(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def known_params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """The parameters of a trial as far as they are known: suggested, enqueued, used already, or without a choice."""
+    """Return the known parameters of a trial: suggested, enqueued, used already, or without a choice."""
     suggested = shared(trial).get("params", {})
     known = {}
     for name, distribution in distributions.items():
@@ -137,9 +138,9 @@ def known_params(trial: FrozenTrial, distributions: Mapping[str, BaseDistributio
 
 
 def settled(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """The parameters that a trial has already, or that are enqueued for it, as far as they can be held."""
+    """Return the parameters that a trial has already, or that are enqueued for it, as far as they can be held."""
     found = {}
-    for name, value in trial.system_attrs.get("fixed_params", {}).items():
+    for name, value in adapter.enqueued_params(trial).items():
         with contextlib.suppress(KeyError, ValueError, TypeError):
             choice = _own_choice(value, distributions[name])
             found[name] = to_parameter(distributions[name]).accept(choice, name)
@@ -157,7 +158,7 @@ def _params(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -
 
 
 def _own_choice(value: Any, distribution: BaseDistribution) -> Any:
-    """Choices by their place, because what comes from a database may not equal itself (NaN does not)."""
+    """Choices by their position, because what comes from a database may not equal itself (NaN does not)."""
     if isinstance(distribution, CategoricalDistribution):
         return distribution.to_external_repr(distribution.to_internal_repr(value))
     return value
@@ -172,13 +173,12 @@ def to_trials(
     use_pruned: bool = True,
     without: Collection[int] = (),
 ) -> list[Trial]:
-    """The evidence of trials, by their numbers; those `without` do not count, stale ones for example."""
-    retried = {trial.system_attrs["failed_trial"] for trial in trials if "failed_trial" in trial.system_attrs}
-    retried.update(number for trial in trials for number in trial.system_attrs.get("retry_history", ()))
+    """Return the evidence of trials, by their numbers; those `without` do not count, stale ones for example."""
+    repeated = adapter.repeated_trials(trials)
     median = _median(trials)
     found = []
     for trial in trials:
-        if trial.number in without or trial.number in retried or WITHDRAWN in trial.user_attrs:
+        if trial.number in without or trial.number in repeated or WITHDRAWN in trial.user_attrs:
             continue
         state, value, reason = _outcome(trial, median if use_pruned else None, direction)
         if state is None:
@@ -210,10 +210,12 @@ def choosing(
     trial: FrozenTrial,
     settled_ones: Collection[int],
     distributions: Mapping[str, BaseDistribution],
+    choice_seconds: float,
 ) -> list[FrozenTrial]:
-    """Trials that began before one, whose parameters are just being chosen: running, young, and not yet known.
+    """Return the trials that began before one and whose parameters are just being chosen.
 
-    `settled_ones` are numbers of trials that are known, or do not count.
+    They are running, younger than `choice_seconds`, and not yet known. `settled_ones` are numbers of trials that are
+    known, or do not count.
     """
     now = datetime.now()
     return [
@@ -224,18 +226,14 @@ def choosing(
         and other.number not in settled_ones
         and WITHDRAWN not in other.user_attrs
         and other.datetime_start is not None
-        and abs(now - other.datetime_start) < timedelta(seconds=CHOICE)
+        and abs(now - other.datetime_start) < timedelta(seconds=choice_seconds)
         and not distributions.keys() <= known_params(other, distributions).keys()
-    ][-MOST_CHOOSING:]
+    ]
 
 
-CHOICE = 60.0
-"""Seconds that a choice may take."""
-MOST_CHOOSING = 4
-"""Choices of others that are foreseen, at most."""
-
-
-def _outcome(trial: FrozenTrial, median: float | None, direction: Direction) -> tuple[State | None, float | None, str | None]:
+def _outcome(
+    trial: FrozenTrial, median: float | None, direction: Direction
+) -> tuple[State | None, float | None, str | None]:
     """State, value and reason in xstar's words; no state if the trial says nothing."""
     if trial.state in (TrialState.RUNNING, TrialState.WAITING):
         return "pending", None, None
@@ -261,12 +259,8 @@ def _median(trials: Sequence[FrozenTrial]) -> float | None:
     return statistics.median(finite) if finite else None
 
 
-FOREVER = 1e10
-"""Seconds: about three hundred years."""
-
-
 def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float | None) -> set[int]:
-    """Numbers of running trials that nobody works on any more, by their age in seconds or their heartbeat."""
+    """Return the numbers of running trials that nobody works on any more, by their age in seconds or heartbeat."""
     running = [trial for trial in trials if trial.state == TrialState.RUNNING]
     if not running:
         return set()
@@ -274,8 +268,6 @@ def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float 
     if age is not None:
         limit = datetime.now() - timedelta(seconds=min(age, FOREVER))
         found = {trial.number for trial in running if trial.datetime_start and trial.datetime_start < limit}
-    storage: Any = study._storage
-    if is_heartbeat_enabled(storage):
-        silent = set(storage._get_stale_trial_ids(study._study_id))
-        found.update(trial.number for trial in running if trial._trial_id in silent)
+    silent = adapter.silent_trials(study)
+    found.update(trial.number for trial in running if adapter.id_of(trial) in silent)
     return found

@@ -14,7 +14,8 @@ from __future__ import annotations
 import logging
 import threading
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,49 +26,94 @@ from optuna.trial import FrozenTrial, TrialState
 
 from xstar.direction import Direction
 from xstar.engine import Models
+from xstar.engine.settings import draw_seed
 from xstar.errors import SettingsError, SpaceExhausted
 from xstar.integrations.optuna import records
+from xstar.integrations.optuna.snapshot import SharedSuggestion, Snapshot
 from xstar.methods import Method, find_method
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
-from xstar.space import Space
 from xstar.trial import Trial, check_sd
 
 _logger = logging.getLogger(__name__)
 
 INDEPENDENT = 5
 """Marks the random numbers of parameters that are sampled one by one."""
-CLOSE = 0.01
-"""Two points of the unit cube that differ by less in every coordinate are nearly the same experiment."""
 SILENT = 3
 """Complete trials that should have taught something."""
-ATTEMPTS = 3
-"""How often a suggestion is made again because another worker was faster with nearly the same one."""
+
+
+@dataclass(frozen=True)
+class SharingSettings:
+    """How workers that choose at the same moment take care of each other."""
+
+    close: float = 0.01
+    """Two points of the unit cube that differ by less in every coordinate are nearly the same experiment."""
+    attempts: int = 3
+    """How often a suggestion is made, if another worker was faster with nearly the same one."""
+    choice_seconds: float = 60.0
+    """How long a choice may take: a trial that has no parameters for longer is not being chosen any more."""
+    max_foreseen: int = 4
+    """Choices of others that are foreseen, at most; each costs one more search."""
 
 
 class XstarSampler(BaseSampler):
     """Predictive Entropy Search for Optuna studies with one objective.
 
-    `seed`: a whole number; None draws one.
-    `method`: a name ("pes", "ei", ...) or a `Method`, as for `Optimizer`.
-    `n_startup_trials`: trials that fill the space before the model is asked; by default the number of parameters plus
-    one, from 3 to 10.
-    `independent_sampler`: for parameters outside the common search space (those of the first trial, and conditional
-    ones); by default they are drawn at random, as a function of the seed, the trial's number and their name.
-    `search_space`: all distributions, if they are known beforehand; then already the first trial is part of the design,
-    and suggestions are those of `Optimizer` with the same seed and data. By default it is what all complete trials have
-    in common, with the latest ranges.
-    `noise`: the standard deviation of every value, 0 for a deterministic objective; by default it is learned. The noise
-    of one value may be told by `trial.set_user_attr("xstar:sd", 0.02)`.
-    `stale_after`: seconds after which a running trial is taken for dead and no longer counted on. Where the storage has
-    heartbeats, they decide as well.
-    `use_pruned`: whether the last values of pruned trials teach the model, no better than the median of complete ones.
+    Parameters
+    ----------
+    seed : int, optional
+        A whole number; None draws one. Workers of one study may have the same.
+    method : str or Method
+        How points are chosen, as for `Optimizer`: "pes", "ei", ..., or a `Method` of your own.
+    n_startup_trials : int, optional
+        Trials that fill the space before the model is asked (`num_initial` of `Optimizer`); by default the number of
+        parameters plus one, from 3 to 10.
+    independent_sampler : BaseSampler, optional
+        For parameters outside the common search space: those of the first trial, and conditional ones. By default they
+        are drawn at random, as a function of the seed, the trial's number and their name.
+    search_space : dict of distributions, optional
+        All distributions, if they are known beforehand: then already the first trial is part of the design, and
+        suggestions are those of `Optimizer` with the same seed and data. By default it is what all complete trials
+        have in common, with the latest ranges.
+    noise : float, optional
+        The standard deviation of every value, 0 for a deterministic objective; by default it is learned. The noise of
+        one value may be told by `trial.set_user_attr("xstar:sd", 0.02)`.
+    stale_after : float, optional
+        Seconds after which a running trial is taken for dead and no longer counted on; None for never. Where the
+        storage has heartbeats, they decide as well.
+    use_pruned : bool
+        Whether the last values of pruned trials teach the model, no better than the median of complete ones.
+    warn_independent_sampling : bool
+        Whether to log a warning when a parameter is not modelled.
+
+    Raises
+    ------
+    SettingsError
+        If a setting makes no sense.
+    SpaceError
+        If the search space has a distribution that xstar does not know.
+
+    Notes
+    -----
+    The sampler keeps nothing that is not in the study, except fitted models. Several threads may share it.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from xstar.integrations.optuna import XstarSampler, load_optimizer
+    >>> optuna.logging.set_verbosity(optuna.logging.ERROR)
+    >>> space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    >>> study = optuna.create_study(sampler=XstarSampler(method="logei", search_space=space))
+    >>> study.optimize(lambda trial: (trial.suggest_float("x", 0.0, 1.0) - 0.3) ** 2, n_trials=8)
+    >>> round(load_optimizer(study).recommend().params["x"], 2)
+    0.3
     """
 
     def __init__(
         self,
         *,
-        seed: int | None = None,
+        seed: int | None = 0,
         method: str | Method = "pes",
         n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -78,7 +124,7 @@ class XstarSampler(BaseSampler):
         warn_independent_sampling: bool = True,
     ) -> None:
         find_method(method)
-        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else integer(seed, "seed", 0)
+        self.seed = draw_seed() if seed is None else integer(seed, "seed", 0)
         self.method = method
         # One complete trial is needed before there is a model, so that 0 is as good as 1.
         self.n_startup_trials = (
@@ -88,21 +134,22 @@ class XstarSampler(BaseSampler):
         self.noise = None if noise is None else check_sd(noise, "noise")
         self.stale_after = None if stale_after is None else positive(stale_after, "stale_after")
         self.use_pruned = use_pruned
+        self._sharing = SharingSettings()
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
         self._warned: set[str] = set()
         self._silent = False
         self._models = Models()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_lock", "_models")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _models=Models(), _lock=threading.Lock())
+        vars(self).update(state, _models=Models(), _lock=threading.RLock())
 
     def reseed_rng(self) -> None:
-        """Nothing of our own: random numbers depend on the trial's number, which no two workers share."""
+        """Reseed nothing of our own: random numbers depend on the trial's number, which no two workers share."""
         if self._independent_sampler is not None:
             self._independent_sampler.reseed_rng()
 
@@ -127,19 +174,13 @@ class XstarSampler(BaseSampler):
         _check_single(study)
         if not search_space:
             return {}
-        # What has no choice any more is part of the model: trials with other values of it are of another function.
-        known = self.search_space or records.common_distributions(study.get_trials(deepcopy=False))
-        fixed = {name: distribution for name, distribution in known.items() if distribution.single()}
-        with self._lock:
-            try:
-                suggestion = self._suggest(study, trial, {**fixed, **search_space})
-            except SpaceExhausted as error:
-                _logger.warning("trial %d repeats a point: %s", trial.number, error)
-                return {}
-        if suggestion.diagnostics["fallback"] is not None:
-            how = map(suggestion.diagnostics.get, ("method", "fallback"))
-            _logger.info("trial %d was suggested by %s: %s", trial.number, *how)
-        return {name: suggestion.params[name] for name in search_space}
+        with self._lock:  # so that a thread knows what the one before it has chosen
+            trials = study.get_trials(deepcopy=False)
+            # What has no choice any more is part of the model: trials with other values of it are of another function.
+            known = self.search_space or records.common_distributions(trials)
+            fixed = {name: distribution for name, distribution in known.items() if distribution.single()}
+            found = self.suggest(study, trial, self.snapshot(study, trials, {**fixed, **search_space}))
+        return {name: found.params[name] for name in search_space if name in found.params}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -174,7 +215,25 @@ class XstarSampler(BaseSampler):
             )
 
     def optimizer(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Optimizer:
-        """What the study says, as an `Optimizer` with the sampler's settings."""
+        """Return what the study says, as an `Optimizer` with the sampler's settings.
+
+        Parameters
+        ----------
+        study : optuna.Study
+            With one objective.
+        search_space : dict of distributions, optional
+            What varies; by default the sampler's own, or what all complete trials have in common.
+
+        Returns
+        -------
+        Optimizer
+            A copy: what is told to it does not reach the study.
+
+        Raises
+        ------
+        SettingsError
+            If the parameters are not known yet.
+        """
         trials = study.get_trials(deepcopy=False)
         known = search_space or self.search_space or records.common_distributions(trials)
         if not known:
@@ -182,53 +241,82 @@ class XstarSampler(BaseSampler):
                 f"the study {study.study_name!r} has no complete trial yet, so its parameters are not known; pass "
                 "search_space= to the sampler to name them."
             )
-        space = records.to_space(known)
-        stale = records.stale_trials(study, trials, self.stale_after)
-        return self._told(study, self._evidence(study, trials, known, space, stale), space)
+        return self.snapshot(study, trials, known).optimizer
 
-    def _evidence(
-        self,
-        study: Study,
-        trials: Sequence[FrozenTrial],
-        distributions: Mapping[str, BaseDistribution],
-        space: Space,
-        without: Collection[int],
-    ) -> list[Trial]:
-        """What trials say, except some."""
-        return records.to_trials(
-            trials, distributions, space,
-            direction=Direction.parse(study.direction.name.lower()), use_pruned=self.use_pruned, without=without,
-        )  # fmt: skip
-
-    def _told(self, study: Study, evidence: Sequence[Trial], space: Space) -> Optimizer:
-        return Optimizer.from_trials(
-            evidence, space, study.direction.name.lower(), self.method, self.seed,
+    def snapshot(
+        self, study: Study, trials: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
+    ) -> Snapshot:
+        """Return what trials just read from a study say, with the sampler's settings."""
+        direction = Direction.parse(study.direction.name.lower())
+        space = records.to_space(distributions)
+        stale = frozenset(records.stale_trials(study, trials, self.stale_after))
+        evidence = records.to_trials(
+            trials, distributions, space, direction=direction, use_pruned=self.use_pruned, without=stale
+        )
+        optimizer = Optimizer.from_trials(
+            evidence, space, direction, self.method, self.seed,
             models=self._models, noise=self.noise, num_initial=self.n_startup_trials,
         )  # fmt: skip
+        return Snapshot(tuple(trials), stale, distributions, space, tuple(evidence), optimizer)
 
-    def _suggest(self, study: Study, trial: FrozenTrial, distributions: dict[str, BaseDistribution]) -> Trial:
-        """The suggestion, shared; made again if another worker has meanwhile taken nearly the same point."""
-        space = records.to_space(distributions)
-        held = records.settled(trial, distributions)
-        for _ in range(ATTEMPTS):
+    def suggest(self, study: Study, trial: FrozenTrial, snapshot: Snapshot) -> SharedSuggestion:
+        """Return the parameters of a trial, by a snapshot taken before or after it began, and share them.
+
+        They are chosen anew if another worker has meanwhile taken nearly the same point.
+        """
+        with self._lock:
+            try:
+                suggestion, trials = self._share_one(study, trial, snapshot)
+            except SpaceExhausted as error:
+                _logger.warning("trial %d repeats a point: %s", trial.number, error)
+                return SharedSuggestion({}, None)
+        if suggestion.diagnostics["fallback"] is not None:
+            how = map(suggestion.diagnostics.get, ("method", "fallback"))
+            _logger.info("trial %d was suggested by %s: %s", trial.number, *how)
+        return SharedSuggestion(suggestion.params, trials)
+
+    def _share_one(self, study: Study, trial: FrozenTrial, snapshot: Snapshot) -> tuple[Trial, Sequence[FrozenTrial]]:
+        """The suggestion, shared, and all trials as they were after that."""
+        if snapshot.is_older_than(trial):
+            trials: Sequence[FrozenTrial] = study.get_trials(deepcopy=False)
+            snapshot = self.snapshot(study, trials, snapshot.distributions)
+        for attempt in range(1, self._sharing.attempts + 1):
+            suggestion = self._propose(trial, snapshot)
+            records.share(study, trial, suggestion, snapshot.distributions)
             trials = study.get_trials(deepcopy=False)
-            stale = records.stale_trials(study, trials, self.stale_after)
-            evidence = self._evidence(study, trials, distributions, space, stale | {trial.number})
-            self._warn_of_silence(trials, evidence)
-            known = {other.number for other in evidence}
-            optimizer = self._told(study, evidence, space)
-            for other in records.choosing(trials, trial, known | stale, distributions):
-                # It is about to take what it would be given: count on that, as in a batch.
-                taken = optimizer.propose(other.number, records.settled(other, distributions))
-                evidence.append(Trial(other.number, taken.params))
-                optimizer = self._told(study, evidence, space)
-            suggestion = optimizer.propose(trial.number, held)
-            records.share(study._storage, trial, suggestion, distributions)
-            later = study.get_trials(deepcopy=False)
-            news = self._evidence(study, later, distributions, space, known | stale | {trial.number})
-            if not _is_close(suggestion, news, space):
+            if attempt == self._sharing.attempts or not self._was_taken(suggestion, study, trials, snapshot):
                 break
-        return suggestion
+            snapshot = self.snapshot(study, trials, snapshot.distributions)
+        return suggestion, trials
+
+    def _propose(self, trial: FrozenTrial, snapshot: Snapshot) -> Trial:
+        """The suggestion for a trial, which counts on those that are just being chosen."""
+        evidence = [other for other in snapshot.evidence if other.number != trial.number]
+        self._warn_of_silence(snapshot.trials, evidence)
+        optimizer = snapshot.optimizer
+        if len(evidence) < len(snapshot.evidence):
+            optimizer = optimizer.with_trials(evidence)
+        distributions, sharing = snapshot.distributions, self._sharing
+        others = records.choosing(snapshot.trials, trial, snapshot.settled, distributions, sharing.choice_seconds)
+        for other in others[-sharing.max_foreseen :]:
+            # It is about to take what it would be given: count on that, as in a batch.
+            taken = optimizer.propose(other.number, records.settled(other, distributions))
+            evidence.append(Trial(other.number, taken.params))
+            optimizer = optimizer.with_trials(evidence)
+        return optimizer.propose(trial.number, records.settled(trial, distributions))
+
+    def _was_taken(self, suggestion: Trial, study: Study, trials: Sequence[FrozenTrial], snapshot: Snapshot) -> bool:
+        """Whether another worker has taken nearly the same point since the snapshot."""
+        settled = snapshot.settled | {suggestion.number}
+        if all(trial.number in settled for trial in trials):
+            return False
+        space, close = snapshot.space, self._sharing.close
+        news = records.to_trials(
+            trials, snapshot.distributions, space,
+            direction=Direction.parse(study.direction.name.lower()), use_pruned=self.use_pruned, without=settled,
+        )  # fmt: skip
+        row = space.encode(suggestion.params)
+        return any(bool(np.all(np.abs(space.encode(other.params) - row) < close)) for other in news)
 
 
 def _check_distributions(search_space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
@@ -242,20 +330,40 @@ def _check_distributions(search_space: Mapping[str, BaseDistribution]) -> dict[s
     return dict(search_space)
 
 
-def _is_close(suggestion: Trial, others: Sequence[Trial], space: Space) -> bool:
-    """Whether one of the others is nearly the same experiment."""
-    row = space.encode(suggestion.params)
-    return any(bool(np.all(np.abs(space.encode(other.params) - row) < CLOSE)) for other in others)
-
-
 def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimizer:
-    """What a study says, as an `Optimizer`: recommend, where, explain, pictures, a report.
+    """Return what a study says, as an `Optimizer`: recommend, where, explain, pictures, a report.
 
-    Its settings are those of the study's own sampler if that is an `XstarSampler`, or of the one given. It is a copy:
-    what is asked of it or told to it does not reach the study.
+    Parameters
+    ----------
+    study : optuna.Study
+        With one objective, in any storage.
+    sampler : XstarSampler, optional
+        Whose settings hold; by default the study's own, if it is an `XstarSampler`.
+
+    Returns
+    -------
+    Optimizer
+        A copy: what is asked of it or told to it does not reach the study.
+
+    Raises
+    ------
+    SettingsError
+        If the parameters are not known yet.
+    ValueError
+        If the study has several objectives.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from xstar.integrations.optuna import load_optimizer
+    >>> optuna.logging.set_verbosity(optuna.logging.ERROR)
+    >>> study = optuna.create_study()
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -1.0, 1.0) ** 2, n_trials=3)
+    >>> load_optimizer(study)
+    Optimizer(Space(x=Real(low=-1.0, high=1.0, log=False, step=None)), 'minimize', 'pes': 3 done)
     """
     _check_single(study)
-    own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler(seed=0)
+    own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler()
     return (sampler or own).optimizer(study)
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, GREEN, RED, text
 from xstar.optimizer import Optimizer
-from xstar.views.plots import grid, most_sensitive
 from xstar.space import Categorical
 from xstar.trial import OptimumPosterior
+from xstar.views.figures import parts
+from xstar.views.figures.parts import BLUE, GREEN, RED, text
+from xstar.views.plots import grid, most_sensitive
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -26,7 +26,7 @@ ENUMERATED, MOST_BARS = 1000, 20
 
 
 def draw_information(optimizer: Optimizer, where: OptimumPosterior) -> Figure:
-    """A map over the two numeric parameters that matter most; a curve over one; bars if there is none."""
+    """Draw a map over the two numeric parameters that matter most; a curve over one; bars if there is none."""
     names = most_sensitive(optimizer)
     if len(names) == 2:
         return _draw_map(optimizer, where, *names)

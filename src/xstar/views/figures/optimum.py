@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, GREEN, Trace, text
 from xstar.optimizer import Optimizer
-from xstar.views.plots import grid
 from xstar.space import Categorical, Integer, Real
 from xstar.trial import OptimumPosterior
+from xstar.views.figures import parts
+from xstar.views.figures.parts import BLUE, GREEN, Trace, text
+from xstar.views.plots import grid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -23,7 +23,7 @@ CREDIBLE = 0.9
 
 
 def draw_optimum(optimizer: Optimizer, where: OptimumPosterior) -> Figure:
-    """How the sampled optima are distributed, with credible intervals: a small panel for each parameter that varies."""
+    """Draw how the sampled optima are distributed, with credible intervals: a panel for each parameter that varies."""
     names = [name for name in optimizer.space.parameters if name in optimizer.space.free]
     shown = names[:MOST_PANELS]
     columns = len(shown) if len(shown) <= 3 else min(4, math.ceil(len(shown) / 2))

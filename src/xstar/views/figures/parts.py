@@ -34,7 +34,7 @@ RECOMMENDED = {"symbol": "star", "size": 16, "color": "#7fff00", "line": {"color
 
 
 def figure(traces: list[Trace], title: str, subtitle: str, **layout: Any) -> Figure:
-    """A figure with a title in two lines, on white."""
+    """Return a figure with a title in two lines, on white."""
     try:
         from plotly.graph_objects import Figure
     except ImportError as error:
@@ -57,7 +57,7 @@ def figure(traces: list[Trace], title: str, subtitle: str, **layout: Any) -> Fig
 
 
 def axis(parameter: Parameter, name: str, ticks: int = 5) -> dict[str, Any]:
-    """The axis of a parameter: its name, its range, and a logarithm where the parameter has one."""
+    """Return the axis of a parameter: its name, its range, and a logarithm where the parameter has one."""
     line = {"showline": True, "linecolor": "#999", "ticks": "outside", "tickcolor": "#999", "zeroline": False}
     titled = {"title": {"text": text(name), "standoff": 6}, **line}
     if not isinstance(parameter, Real | Integer):
@@ -67,7 +67,7 @@ def axis(parameter: Parameter, name: str, ticks: int = 5) -> dict[str, Any]:
 
 
 def log_axis(low: float, high: float, most: int = 5) -> dict[str, Any]:
-    """A logarithmic axis with few ticks: powers of ten or, if there is hardly one, numbers like 2 and 5."""
+    """Return a logarithmic axis with few ticks: powers of ten or, if there is hardly one, numbers like 2 and 5."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     digits = (1, 2, 5) if last - first <= 2 else (1,)
     ticks = [digit * 10.0**k for k in range(first, last + 1) for digit in digits]
@@ -84,7 +84,7 @@ def log_axis(low: float, high: float, most: int = 5) -> dict[str, Any]:
 
 
 def trial_axis(last: int) -> dict[str, Any]:
-    """An axis of trial numbers up to the last, with few ticks."""
+    """Return an axis of trial numbers up to the last, with few ticks."""
     steps = (digit * 10**k for k in range(12) for digit in (1, 2, 5))
     return {
         "title": {"text": "trial", "standoff": 6},
@@ -96,13 +96,13 @@ def trial_axis(last: int) -> dict[str, Any]:
 
 
 def choice_ticks(labels: Iterable[str]) -> dict[str, Any]:
-    """Ticks at 0, 1, ... with the names of choices: two choices may have the same name."""
+    """Return ticks at 0, 1, ... with the names of choices: two choices may have the same name."""
     names = list(labels)
     return {"type": "linear", "tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names}
 
 
 def trial_points(optimizer: Optimizer, x: str, y: str | float) -> list[Trace]:
-    """Told, failed and running trials at their values of a parameter, over another or at a fixed height."""
+    """Return told, failed and running trials at their values of a parameter, over another or at a fixed height."""
     traces = []
     for state, (name, marker) in STATES.items():
         trials = [trial for trial in optimizer.trials if trial.state == state][-MOST_POINTS:]
@@ -114,7 +114,7 @@ def trial_points(optimizer: Optimizer, x: str, y: str | float) -> list[Trace]:
 
 
 def optimum_points(where: OptimumPosterior, x: str, y: str | float, marker: Mapping[str, Any]) -> list[Trace]:
-    """The sampled optima, and the recommended point."""
+    """Return the sampled optima, and the recommended point."""
     best = where.recommendation
     sampled_up = where.params[y] if isinstance(y, str) else [y] * len(where)
     best_up = best.params[y] if isinstance(y, str) else 0.0
@@ -127,7 +127,7 @@ def optimum_points(where: OptimumPosterior, x: str, y: str | float, marker: Mapp
 
 
 def points(x: list[float], y: list[float], name: str, marker: Mapping[str, Any], notes: str | list[str]) -> Trace:
-    """Markers, with what is said when the mouse is over them."""
+    """Return markers, with what is said when the mouse is over them."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -142,7 +142,7 @@ def points(x: list[float], y: list[float], name: str, marker: Mapping[str, Any],
 
 
 def outcome(trial: Trial) -> str:
-    """One line about a trial."""
+    """Return one line about a trial."""
     if trial.state == "done":
         return f"trial {trial.number}: {text(trial.value)}"
     if trial.state == "failed":
@@ -151,13 +151,13 @@ def outcome(trial: Trial) -> str:
 
 
 def text(value: Any, limit: int = 40) -> str:
-    """A value or a name in a few characters, safe to be read as HTML."""
+    """Return a value or a name in a few characters, safe to be read as HTML."""
     written = f"{value:.5g}" if isinstance(value, float) else str(value)
     return html.escape(written if len(written) <= limit else written[: limit - 1] + "…", quote=False)
 
 
 def rounded(values: Iterable[float]) -> list[float]:
-    """Numbers with no more digits than can be seen."""
+    """Return numbers with no more digits than can be seen."""
     exact = [float(value) for value in values]
     size = max(map(abs, exact), default=0.0)
     spread = max(exact, default=0.0) / 2 - min(exact, default=0.0) / 2

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, RED, Trace, text
 from xstar.optimizer import Optimizer
 from xstar.trial import OptimumPosterior, Trial
+from xstar.views.figures import parts
+from xstar.views.figures.parts import BLUE, RED, Trace, text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-MOST_PLACES, SAMPLES = 12, 100
+MOST_BOUNDS, SAMPLES = 12, 100
 """After how many trials the bound is computed; from how many samples."""
 QUANTILES = {0.95: ("with 95 % probability", RED), 0.5: ("as likely as not", BLUE)}
 
 
 def draw_regret(optimizer: Optimizer) -> Figure:
-    """The bound on what is left to gain, beside the best value so far."""
+    """Draw the bound on what is left to gain, beside the best value so far."""
     told = [trial for trial in optimizer.trials if trial.state in ("done", "failed")]
     posteriors = {
         prefix[-1].number: optimizer.with_trials(prefix).where(SAMPLES)
@@ -38,8 +38,8 @@ def draw_regret(optimizer: Optimizer) -> Figure:
     }
     if not lines:
         note = f"A bound appears after<br>{optimizer.num_initial} results that differ."
-        place = {"xref": "paper", "yref": "paper", "x": 0.2, "y": 0.5, "xanchor": "center"}
-        layout["annotations"] = [{"text": note, "showarrow": False, **place}]
+        position = {"xref": "paper", "yref": "paper", "x": 0.2, "y": 0.5, "xanchor": "center"}
+        layout["annotations"] = [{"text": note, "showarrow": False, **position}]
     return parts.figure(
         [*lines, *_draw_values(optimizer)],
         "What is left to gain",
@@ -49,13 +49,13 @@ def draw_regret(optimizer: Optimizer) -> Figure:
 
 
 def _prefixes(told: Sequence[Trial], num_initial: int) -> list[Sequence[Trial]]:
-    """At most `MOST_PLACES` beginnings of the trials, evenly spread, each with `num_initial` results or more."""
+    """At most `MOST_BOUNDS` beginnings of the trials, evenly spread, each with `num_initial` results or more."""
     results = np.cumsum([trial.state == "done" for trial in told])
     first = int(np.searchsorted(results, num_initial)) + 1
     if first > len(told):
         return []
-    places = np.unique(np.linspace(first, len(told), MOST_PLACES).round().astype(int))
-    return [told[:place] for place in places]
+    lengths = np.unique(np.linspace(first, len(told), MOST_BOUNDS).round().astype(int))
+    return [told[:length] for length in lengths]
 
 
 def _is_known(where: OptimumPosterior) -> bool:

@@ -1,27 +1,24 @@
-"""What may be varied: parameters in the user's units, and their place in the unit cube.
-
-    Space(lr=Real(1e-5, 1e-1, log=True), layers=Integer(1, 6), activation=Categorical(["relu", "gelu"]))
-
-This module is the only one that knows user units. Columns are in the order of the names, so that the order in which
-parameters are declared changes nothing. A parameter with equal bounds is fixed and has no column.
-"""
+"""One thing that may be varied: its legal values in the user's units, and their place in the unit cube."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 import numpy as np
 
 from xstar.errors import SpaceError
 from xstar.numerics.arrays import HostArray
-from xstar.search.domain import Block, Choice, Domain, Interval, Lattice, Pinned
+from xstar.search.domain import Block, Choice, Interval, Lattice
+
+ON_LATTICE = 1e-8
+"""A value this close to a step, in steps, is one."""
 
 
 class Parameter(ABC):
@@ -55,9 +52,22 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Real(Parameter):
-    """A number between `low` and `high`, both included; searched by its logarithm if `log`.
+    """A number between two bounds, both included.
 
-    With a `step`, only low, low + step, low + 2 step, ... are legal.
+    Parameters
+    ----------
+    low, high : float
+        The bounds. If they are equal, the parameter is fixed.
+    log : bool
+        Whether it is searched by its logarithm: for ranges of several decades.
+    step : float, optional
+        If given, only low, low + step, low + 2 step, ... are legal.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> xstar.Space(lr=xstar.Real(1e-5, 1e-1, log=True), dropout=xstar.Real(0.0, 0.5, step=0.05)).free
+    ('dropout', 'lr')
     """
 
     low: float
@@ -107,7 +117,7 @@ class Real(Parameter):
 
     def encode(self, value: float) -> HostArray:
         if self.step is not None:
-            return np.atleast_1d(self._lattice.place((value - self.low) / self.step))
+            return np.atleast_1d(self._lattice.encode((value - self.low) / self.step))
         if self.log:
             start, end = math.log(self.low), math.log(self.high)
             # In the narrowest ranges both ends have the same logarithm.
@@ -133,15 +143,24 @@ class Real(Parameter):
         return self.low <= value <= self.high
 
 
-ON_LATTICE = 1e-8
-"""A value this close to a step, in steps, is one."""
-
-
 @dataclass(frozen=True)
 class Integer(Parameter):
-    """A whole number from `low` to `high`, both included; searched by its logarithm if `log`.
+    """A whole number between two bounds, both included.
 
-    With a `step`, only low, low + step, low + 2 step, ... are legal.
+    Parameters
+    ----------
+    low, high : int
+        The bounds. If they are equal, the parameter is fixed.
+    log : bool
+        Whether it is searched by its logarithm: for ranges of several decades.
+    step : int
+        Only low, low + step, low + 2 step, ... are legal.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> xstar.Integer(1, 6).contains(7)
+    False
     """
 
     low: int
@@ -188,7 +207,7 @@ class Integer(Parameter):
         return whole
 
     def encode(self, value: int) -> HostArray:
-        return np.atleast_1d(self._lattice.place(float(value - self.low) / self.step))
+        return np.atleast_1d(self._lattice.encode(float(value - self.low) / self.step))
 
     def decode(self, columns: HostArray) -> int:
         level = int(self._lattice.index(columns[0]))
@@ -200,14 +219,25 @@ class Integer(Parameter):
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Parameter):
-    """One of some alternatives without an order: strings, numbers, None, or anything else."""
+    """One of some alternatives without an order.
+
+    Parameters
+    ----------
+    choices : sequence
+        Strings, numbers, None, or anything else; kept as a tuple.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> xstar.Categorical(["relu", "gelu"]).index("gelu")
+    1
+    """
 
     choices: Any
-    """A list or another sequence; kept as a tuple."""
 
     def __post_init__(self) -> None:
         if isinstance(self.choices, Iterable) and not isinstance(self.choices, str | bytes):
-            object.__setattr__(self, "choices", tuple(_plain(choice) for choice in self.choices))
+            object.__setattr__(self, "choices", tuple(plain(choice) for choice in self.choices))
 
     def check(self, name: str) -> None:
         if not isinstance(self.choices, tuple) or not self.choices:
@@ -216,7 +246,7 @@ class Categorical(Parameter):
                 f"{self.choices!r}."
             )
         for k, choice in enumerate(self.choices):
-            if any(_same(choice, other) for other in self.choices[:k]):
+            if any(same(choice, other) for other in self.choices[:k]):
                 raise SpaceError(f'parameter "{name}" has the choice {choice!r} twice.')
 
     @property
@@ -226,177 +256,30 @@ class Categorical(Parameter):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Categorical):
             return NotImplemented
-        return len(self.choices) == len(other.choices) and all(map(_same, self.choices, other.choices))
+        return len(self.choices) == len(other.choices) and all(map(same, self.choices, other.choices))
 
     def __hash__(self) -> int:
         return hash(len(self.choices))
 
     def index(self, value: Any) -> int | None:
         """The position of a choice; None if it is not one."""
-        plain = _plain(value)
-        return next((k for k, choice in enumerate(self.choices) if _same(choice, plain)), None)
+        wanted = plain(value)
+        return next((k for k, choice in enumerate(self.choices) if same(choice, wanted)), None)
 
     def accept(self, value: Any, name: str) -> Any:
-        place = self.index(value)
-        if place is None:
+        position = self.index(value)
+        if position is None:
             raise SpaceError(f'parameter "{name}" is one of {list(self.choices)!r}; received {value!r}.')
-        return self.choices[place]
+        return self.choices[position]
 
     def encode(self, value: Any) -> HostArray:
-        return Choice(len(self.choices)).place(np.asarray(self.index(value)))
+        return Choice(len(self.choices)).encode(np.asarray(self.index(value)))
 
     def decode(self, columns: HostArray) -> Any:
         return self.choices[int(Choice(len(self.choices)).index(columns))]
 
     def contains(self, value: Any) -> bool:
         return self.index(value) is not None
-
-
-class Space:
-    """Named parameters.
-
-    Names that are no Python identifiers go into a dictionary: `Space({"learning rate": Real(0, 1)})`.
-    """
-
-    def __init__(self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
-        if parameters is not None and not isinstance(parameters, Mapping):
-            raise SpaceError(f"Space takes parameters by name, for example Space(x=Real(0, 1)); {_got(parameters)}")
-        both = sorted(set(parameters or {}) & set(named))
-        if both:
-            raise SpaceError(f'parameter "{both[0]}" is given twice.')
-        self.parameters: dict[str, Parameter] = {**(parameters or {}), **named}
-        self.positional = False
-        if not self.parameters:
-            raise SpaceError("a space needs at least one parameter, for example Space(x=Real(0, 1)).")
-        for name, parameter in self.parameters.items():
-            if not isinstance(cast("Any", name), str) or not name:
-                raise SpaceError(f"parameter names are strings that are not empty; received {name!r}.")
-            if not isinstance(parameter, Parameter):
-                raise SpaceError(
-                    f'parameter "{name}" must be a Real, an Integer or a Categorical, for example Real(0, 1); '
-                    f"received {parameter!r}."
-                )
-            parameter.check(name)
-
-    @classmethod
-    def of(cls, spec: Any) -> Space:
-        """A space from a space, a dictionary, or SciPy-style bounds: a list of (low, high) pairs or of parameters.
-
-        Parameters of a list are named x0, x1, ...
-        """
-        if isinstance(spec, Space):
-            return spec
-        if isinstance(spec, Mapping):
-            return cls(spec)
-        if isinstance(spec, str | bytes) or not isinstance(spec, Iterable):
-            raise SpaceError(f"a space is a Space, a dictionary, or a list of (low, high) pairs; {_got(spec)}")
-        parameters: dict[str, Parameter] = {}
-        for k, bounds in enumerate(spec):
-            if isinstance(bounds, Parameter):
-                parameters[f"x{k}"] = bounds
-                continue
-            try:
-                low, high = bounds
-            except (TypeError, ValueError) as error:
-                raise SpaceError(f"bounds[{k}] must be a pair (low, high) or a parameter; {_got(bounds)}") from error
-            parameters[f"x{k}"] = Real(low, high)
-        space = cls(parameters)
-        space.positional = True
-        return space
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Space):
-            return NotImplemented
-        mine, theirs = list(self.parameters.items()), list(other.parameters.items())
-        return self.positional == other.positional and mine == theirs
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={parameter!r}" for name, parameter in self.parameters.items())
-        return f"Space({inside})"
-
-    @cached_property
-    def free(self) -> tuple[str, ...]:
-        """The names of the parameters that vary, sorted: the order of the blocks of the domain."""
-        return tuple(sorted(name for name, parameter in self.parameters.items() if parameter.block is not None))
-
-    @cached_property
-    def domain(self) -> Domain:
-        """The legal points of the cube. If everything is fixed, one column with one value stands for the point."""
-        blocks = [block for name in self.free if (block := self.parameters[name].block) is not None]
-        return Domain(tuple(blocks) or (Lattice(1),))
-
-    def pin(self, fixed: Mapping[str, Any]) -> Domain:
-        """The points that have some accepted values."""
-        blocks = [
-            Pinned(tuple(self.parameters[name].encode(fixed[name]).tolist())) if name in fixed else block
-            for name, block in zip(self.free, self.domain.blocks, strict=False)
-        ]
-        return Domain(tuple(blocks)) if blocks else self.domain
-
-    def accept_some(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Some parameters with their proper types."""
-        for name in params:
-            if name not in self.parameters:
-                raise SpaceError(f"the parameters are {list(self.parameters)}; there is no parameter {name!r}.")
-        return {name: self.parameters[name].accept(value, name) for name, value in params.items()}
-
-    def accept(self, params: Any) -> dict[str, Any]:
-        """Complete parameters with their proper types, from a dictionary or, for bounds, a sequence."""
-        if self.positional and not isinstance(params, Mapping):
-            params = self._by_position(params)
-        if not isinstance(params, Mapping):
-            raise SpaceError(
-                f"parameters are given as a dictionary with the names {list(self.parameters)}; {_got(params)}"
-            )
-        missing = [name for name in self.parameters if name not in params]
-        unknown = [name for name in params if name not in self.parameters]
-        if missing or unknown:
-            wrong = f"{missing[0]!r} is missing" if missing else f"there is no parameter {unknown[0]!r}"
-            raise SpaceError(f"the parameters are {list(self.parameters)}; {wrong}.")
-        accepted = {}
-        for name, parameter in self.parameters.items():
-            accepted[name] = parameter.accept(params[name], name)
-            if parameter.block is None and not parameter.contains(accepted[name]):
-                raise SpaceError(
-                    f'parameter "{name}" is fixed at {parameter.decode(np.zeros(1))!r}; received {params[name]!r}. '
-                    "Widen its range to use such data."
-                )
-        return accepted
-
-    def _by_position(self, values: Any) -> dict[str, Any]:
-        row = np.atleast_1d(np.asarray(values, dtype=object))
-        if row.shape != (len(self.parameters),):
-            raise SpaceError(f"a point has {len(self.parameters)} values; {_got(values)}")
-        return dict(zip(self.parameters, row.tolist(), strict=True))
-
-    def encode(self, params: Mapping[str, Any]) -> HostArray:
-        """The row (d,) of accepted parameters."""
-        parts = [self.parameters[name].encode(params[name]) for name in self.free]
-        return np.concatenate(parts) if parts else np.array([0.5])
-
-    def decode(self, row: HostArray) -> dict[str, Any]:
-        """Legal parameters from a row (d,)."""
-        columns = dict(zip(self.free, self.domain.columns, strict=False))
-        return {
-            name: parameter.decode(row[columns[name]] if name in columns else np.zeros(1))
-            for name, parameter in self.parameters.items()
-        }
-
-    def contains(self, params: Mapping[str, Any]) -> bool:
-        """Whether accepted parameters are legal."""
-        return all(parameter.contains(params[name]) for name, parameter in self.parameters.items())
-
-    def same(self, params: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-        """Whether accepted parameters are equal, choices by their kind too."""
-        return all(_same(params[name], others[name]) for name in self.parameters)
-
-
-SpaceLike: TypeAlias = Space | Mapping[str, Parameter] | Sequence[tuple[float, float] | Parameter]
-"""What `Space.of` makes a space of: a space, a dictionary of parameters, or a list of (low, high) pairs."""
-Point: TypeAlias = Mapping[str, Any] | Sequence[Any] | HostArray
-"""Parameters by name or, for bounds, by position."""
 
 
 def _check_order(parameter: Real | Integer, name: str) -> None:
@@ -431,12 +314,12 @@ def _decimal(number: float | None) -> Decimal:
     return Decimal(repr(number))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """NumPy scalars as Python's own."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Equal, and of the same kind: 1, 1.0 and True are three choices. What cannot be compared equals itself."""
     if a is b:
         return True
@@ -444,8 +327,3 @@ def _same(a: Any, b: Any) -> bool:
         return type(a) is type(b) and bool(a == b)
     except (TypeError, ValueError):
         return False
-
-
-def _got(value: Any) -> str:
-    text = repr(value)
-    return f"received {text if len(text) <= 80 else text[:77] + '...'}."

@@ -17,7 +17,8 @@ from xstar.gp import (
     draw_paths,
 )  # fmt: skip
 from xstar.gp.inference import infer_each_under_best, infer_under_best
-from xstar.lockstep import Study, run
+from xstar.gp.observations import Observations
+from xstar.lockstep import Problems, run
 from xstar.lockstep.streams import Streams
 
 R, D, NOISE = 3, 2, 1e-3
@@ -35,7 +36,7 @@ PATHS = functions()
 
 def optimize(rows, acquisition, evaluations, inference=None, kernel=None, **settings):
     method = Method(kernel or SquaredExponential(), inference or Fixed(HYPER), acquisition)
-    task = Study(lambda x: PATHS.value(x, np.asarray(rows)), NOISE, method)
+    task = Problems(lambda x: PATHS.value(x, np.asarray(rows)), NOISE, method)
     return run(task, START[rows], evaluations, rows, **settings)
 
 
@@ -98,12 +99,13 @@ def test_each_problem_has_the_kernel_under_which_its_data_are_most_probable():
     y[[1, 3]] = np.abs(np.sin(9.0 * X[[1, 3], :, 0]))
     y = (y - y.mean(axis=1, keepdims=True)) / y.std(axis=1, keepdims=True)
     kernels = (SquaredExponential(), Matern52())
-    chosen = infer_each_under_best(kernels, MAP(), X, y, np.random.default_rng(1))
+    chosen = infer_each_under_best(kernels, MAP(), Observations.check(X, y), np.random.default_rng(1))
     assert [type(group.kernel) for group in chosen] == [SquaredExponential, Matern52], "there is a choice to be made"
     assert sorted(np.concatenate([group.sets for group in chosen]).tolist()) == [0, 1, 2, 3]
     for group in chosen:
         for place, number in enumerate(group.sets):
-            alone = infer_under_best(kernels, MAP(), X[number], y[number], np.random.default_rng(1))
+            own = Observations.check(X[number], y[number])
+            alone = infer_under_best(kernels, MAP(), own, np.random.default_rng(1))
             assert type(alone[0]) is type(group.kernel)
             np.testing.assert_allclose(group.inferred.hyper.lengthscales[place], alone[1].hyper.lengthscales, rtol=1e-2)
 
@@ -111,7 +113,7 @@ def test_each_problem_has_the_kernel_under_which_its_data_are_most_probable():
 def test_values_of_any_scale_are_optimized_alike():
     def course(scale):
         method = Method(SquaredExponential(), MAP(), LogEI())
-        task = Study(lambda x: scale * PATHS.value(x, np.arange(R)) + 7.0 * scale, scale * 0.01, method)
+        task = Problems(lambda x: scale * PATHS.value(x, np.arange(R)) + 7.0 * scale, scale * 0.01, method)
         return run(task, START, 4, range(R)).X
 
     np.testing.assert_allclose(course(1.0), course(1024.0), atol=1e-6)

@@ -28,16 +28,15 @@ from xstar.acquisition import Prepared
 from xstar.acquisition.mean import MeanScore
 from xstar.engine.fit import design_weights
 from xstar.engine.scaling import Scaling
-from xstar.engine.settings import ModelSettings
 from xstar.entropy.maximizers import best_of_each
 from xstar.gp import Fixed, Posterior
 from xstar.gp.inference import infer_each_under_best
 from xstar.gp.observations import Observations
 from xstar.lockstep.streams import Streams
-from xstar.methods import Method
+from xstar.methods import Method, ModelSettings
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.checks import array_of
-from xstar.search import BoxSearch, draw_grouped
+from xstar.search import BoxSearch, SearchSettings, draw_grouped
 
 DESIGN = 0xDE5167
 """The seed of what all problems share: where hyperparameters are known, a problem takes the same course alone."""
@@ -52,8 +51,10 @@ class LockstepSettings:
     num_starts: int = 6
     """Points that a score names as promising and that it also begins from."""
     max_iterations: int = 20
-    """Of a climb: all problems wait for the slowest."""
+    """Of a local search: all problems wait for the slowest."""
     tolerance: float = 1e-5
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """Everything else about the search."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def run(
     groups = _fit(problems, X, y, streams)
     recommended, heights = [], []
     for step in range(evaluations + 1):
-        best = _of_all(groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams))
+        best = _of_all(
+            groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams)
+        )
         recommended.append(best)
         heights.append(problems.values(best[:, None, :])[:, 0])
         if step == evaluations:
@@ -200,7 +203,9 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
     """The posteriors of data (R, n, d), (R, n)."""
     method = problems.method
     if method.standardizes:
-        y = move(np.stack([_standardized(*data) for data in zip(to_numpy(X), to_numpy(y), strict=True)]), X)
+        y = move(
+            np.stack([_standardized(*data, method.model) for data in zip(to_numpy(X), to_numpy(y), strict=True)]), X
+        )
     data = Observations.check(X, y)
     return [
         Group(sets, Posterior.of(kernel, inferred.hyper, data.take(sets).expand()))
@@ -208,8 +213,8 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
     ]
 
 
-def _standardized(X: HostArray, values: HostArray) -> HostArray:
-    return Scaling.fit(values, design_weights(X, ModelSettings())).forward(values)
+def _standardized(X: HostArray, values: HostArray, settings: ModelSettings) -> HostArray:
+    return Scaling.fit(values, design_weights(X, settings)).forward(values)
 
 
 def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, streams: Streams) -> Array:
@@ -218,5 +223,6 @@ def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, stre
     around = to_numpy(best_of_each(post)[0])
     if score.starts is not None:
         around = np.concatenate([around, to_numpy(score.starts)[:, : settings.num_starts]], axis=1)
-    search = BoxSearch(max_iterations=settings.max_iterations, tolerance=settings.tolerance)
-    return search.maximize(score, *draw_grouped(settings.num_candidates, data, streams.common, around=around)).x
+    search = BoxSearch(max_iterations=settings.max_iterations, tolerance=settings.tolerance, settings=settings.search)
+    candidates = draw_grouped(settings.num_candidates, data, streams.common, around=around, settings=settings.search)
+    return search.maximize(score, *candidates).x

@@ -37,7 +37,7 @@ def test_log_improvement_over_hundreds_of_decades(z):
     """Without data mean 0 and sd 1 everywhere: with a best of -z, log EI = log(phi(z) + z Phi(z))."""
     post = Posterior(SquaredExponential(), Hyperparameters([0.4], 1.0, 0.1), np.zeros((0, 1)), np.zeros(0))
     score = LogEI().prepare(post, np.random.default_rng(0))
-    score.best = np.array([-z])
+    vars(score.score)["best"] = np.array([[-z]])  # in the place of what would be computed from data
     with mpmath.workdps(60):
         x = mpmath.mpf(z)
         density = mpmath.exp(-x * x / 2) / mpmath.sqrt(2 * mpmath.pi)
@@ -59,7 +59,7 @@ def test_max_value_entropy_against_quadrature(rng):
     for k in range(3):
         sd = np.sqrt(variance[k])
         gains = []
-        for top in score.maxima[0, 0]:
+        for top in score.score.maxima[0, 0]:
             mass = stats.norm.cdf(top, mean[k], sd)
 
             def integrand(f, m=mean[k], s=sd, p=mass):
@@ -73,13 +73,18 @@ def test_max_value_entropy_against_quadrature(rng):
         assert float(score(Z[k : k + 1])[0]) == pytest.approx(np.mean(gains), rel=1e-4, abs=1e-7)
 
 
-def test_thompson_gives_a_batch_of_different_points(rng):
+def test_several_thompson_samples_are_their_upper_envelope(rng):
+    """Its maximum is the highest of the paths' own."""
     post = posterior(rng, H=2)
     score = Thompson(4).prepare(post, rng)
-    found = BoxSearch().maximize(score, draw_candidates(256, post.data.X, rng))
-    assert found.x.shape == (4, 2)
-    assert len(np.unique(found.x.round(6), axis=0)) >= 2
-    np.testing.assert_allclose(score(found.x).max(), found.value.max(), rtol=1e-9)
+    paths, Z = score.score.paths, rng.random((50, 2))
+    np.testing.assert_allclose(score(Z), paths(Z).max(axis=0), rtol=1e-12)
+    assert len(set(paths(Z).argmax(axis=0))) > 1
+    candidates = draw_candidates(256, post.data.X, rng)
+    found, each = BoxSearch().maximize(score, candidates), BoxSearch().maximize(paths, candidates)
+    assert found.x.shape == (1, 2)
+    np.testing.assert_allclose(found.value[0], each.value.max(), rtol=1e-9)
+    np.testing.assert_allclose(found.x[0], each.x[each.value.argmax()], atol=1e-5)
 
 
 def test_probabilities_of_the_maximum_against_sampling(backend, rng):
@@ -118,10 +123,10 @@ def test_entropy_search_with_representers_that_depend_on_each_other(d, n, noise)
     X = np.random.default_rng(3).random((n, d))
     post = Posterior(SquaredExponential(), Hyperparameters(np.full(d, 0.4), 1.0, noise), X, np.sin(5.0 * X[:, 0]))
     score = ES(30).prepare(post, np.random.default_rng(0))
-    mean, covariance = post.joint(score.representers)
+    mean, covariance = post.joint(score.score.representers)
     draws = np.random.default_rng(2).multivariate_normal(mean, covariance, size=200_000, method="eigh")
     frequency = np.bincount(np.argmax(draws, axis=1), minlength=30) / len(draws)
-    np.testing.assert_allclose(np.exp(score.log_p[0]), frequency, atol=0.08)
+    np.testing.assert_allclose(np.exp(score.score._beliefs.log_p[0]), frequency, atol=0.08)
     values = score(np.random.default_rng(1).random((50, d)))
     assert np.isfinite(values).all()
     assert values.min() > -0.05

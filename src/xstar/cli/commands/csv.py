@@ -1,0 +1,63 @@
+"""`xstar csv`: a study that lives in a spreadsheet. What is done to the file is in `xstar.cli.sheet`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from xstar.cli.arguments import add_json
+from xstar.cli.console import Console
+from xstar.errors import SettingsError
+
+SUMMARY = "suggest new rows of a spreadsheet"
+DETAILS = """
+
+Rows with an empty result are suggestions to run. Fill in their results, or the word failed, and run the command
+again. What else is in the file stays as it is; a copy of the old file is kept as FILE.bak."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_json(parser)
+    parser.add_argument("file", metavar="FILE", help="the CSV file; it is made if it is not there")
+    parser.add_argument("--definition", metavar="TOML", help="what the columns mean (FILE with .toml)")
+    parser.add_argument("--batch", type=int, default=1, metavar="N", help="how many rows to have open (1)")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Read the results in the file, add rows to run, and say what is known so far."""
+    from xstar.cli.sheet import step
+    from xstar.files.definition import Definition
+    from xstar.numerics.checks import integer
+
+    path = Path(options.file)
+    described = Path(options.definition) if options.definition else path.with_suffix(".toml")
+    if not described.exists():
+        raise SettingsError(
+            f"there is no definition {str(described)!r} of the columns of {path.name!r}; write one (xstar --help shows "
+            "how) or name it with --definition."
+        )
+    definition = Definition.read(described)
+    progress = step(path, definition, integer(options.batch, "batch", 1))
+    data: dict[str, Any] = {
+        "added": progress.added, "open": progress.open, "done": progress.done, "failed": progress.failed,
+        "exhausted": progress.exhausted,
+    }  # fmt: skip
+    counts = f"{progress.done} done, {progress.failed} failed, {progress.open} to run"
+    lines = [f"{path.name}: {counts}, of them {len(progress.added)} new"]
+    if progress.backup is not None:
+        lines.append(f"the file as it was is in {progress.backup.name}")
+    if not progress.added and not progress.exhausted:
+        lines.append("enough rows are open already: nothing was added")
+    if progress.exhausted:
+        lines.append("every point of the space has been tried: there is nothing new to suggest")
+    if progress.done:
+        best = progress.optimizer.recommend()
+        data["recommendation"] = {"params": best.params, "mean": best.mean, "sd": best.sd}
+        shown = ", ".join(f"{name} = {value}" for name, value in best.params.items())
+        lines.append(f"recommended so far: {shown}, for {best.mean:.6g} ± {best.sd:.2g}")
+    if progress.added:
+        lines.append(f"fill in {definition.result!r} in the new rows and run the same command again")
+    console.answer("\n".join(lines), data)
+    return 0

@@ -1,0 +1,38 @@
+"""`xstar recommend`: the point with the best posterior mean."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from xstar.cli.arguments import add_study
+from xstar.cli.console import Console, listed
+
+if TYPE_CHECKING:
+    from xstar.optimizer import Optimizer
+
+SUMMARY = "name the point with the best posterior mean"
+DETAILS = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_study(parser)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Answer with the recommendation."""
+    from xstar.cli.opening import open_named
+
+    answer(open_named(options, console).optimizer_with_results(), console)
+    return 0
+
+
+def answer(optimizer: Optimizer, console: Console, **more: Any) -> None:
+    """Answer with the recommendation, and whatever else an answer in JSON should have."""
+    best = optimizer.recommend()
+    likely = "" if best.feasibility == 1.0 else f"\nP(feasible) {best.feasibility:.0%}"
+    console.answer(
+        f"{listed(best.params)}\nvalue there: {best.mean:.6g} ± {best.sd:.2g}{likely}", {**asdict(best), **more}
+    )

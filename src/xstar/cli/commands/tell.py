@@ -1,0 +1,35 @@
+"""`xstar tell`: the value of a trial, or of parameters that nobody asked for."""
+
+from __future__ import annotations
+
+import argparse
+
+from xstar.cli.arguments import add_study
+from xstar.cli.console import Console
+
+SUMMARY = "tell the value of a trial"
+DETAILS = """
+
+  xstar tell study.toml 7 0.93                          the value of trial 7
+  xstar tell study.toml lr=0.01 layers=3 0.91           a result that nobody asked for
+  xstar tell study.toml 8 failed                        a failure"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.usage = "xstar tell STUDY NUMBER VALUE [--sd SD], or: xstar tell STUDY NAME=VALUE ... VALUE [--sd SD]"
+    add_study(parser)
+    parser.add_argument("what", nargs="+", metavar="WHAT", help="NUMBER VALUE, or NAME=VALUE ... VALUE")
+    parser.add_argument("--sd", type=float, help="the standard deviation of the value's noise, if known")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Record a result."""
+    from xstar.cli.opening import open_named
+    from xstar.cli.results import TypedResult
+
+    *words, value = options.what
+    typed = TypedResult.read(words, value, options.sd, None)
+    typed.check(options.study)
+    typed.record(open_named(options, console, create=typed.number is None), console)
+    return 0
