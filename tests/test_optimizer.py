@@ -1,7 +1,10 @@
 """Ask, tell, fail, withdraw, and what is known in between."""
 
 import math
+import os
 import pickle
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -500,6 +503,28 @@ def test_a_corrected_result_is_as_if_told_right_at_once(method):
     opt.withdraw(opt.ask())
     assert opt.ask() == right.ask()
     assert opt.recommend() == right.recommend()
+
+
+FIRST_QUESTION = """
+import xstar
+opt = xstar.Optimizer([(0.0, 1.0)], noise=0.0)
+for x in (0.0, 0.2, 0.4, 0.7, 1.0):
+    opt.tell([x], -((x - 0.3) ** 2))
+print(opt.where(20).regret.tolist(), opt.ask().params)
+"""
+
+
+def test_the_threads_of_the_machine_have_no_say_in_the_first_answer_of_a_process():
+    """SciPy's own BLAS is loaded late; it is one thread for it, too."""
+    answers = set()
+    for count in ("1", "2"):
+        threads = {"OMP_NUM_THREADS": count, "OPENBLAS_NUM_THREADS": count}
+        done = subprocess.run(
+            [sys.executable, "-c", FIRST_QUESTION], env={**os.environ, **threads}, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        answers.add(done.stdout)
+    assert len(answers) == 1
 
 
 @BOTH

@@ -10,10 +10,9 @@ A suggestion is a pure function of the settings, the seed, what was told, and th
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -23,14 +22,16 @@ import numpy as np
 from xstar.direction import Direction
 from xstar.engine import Evidence, Model, Models, Settings, answers, gather, suggest
 from xstar.engine.evidence import noise_of
+from xstar.engine.suggest import needs_model
 from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
+from xstar.ledger import Ledger
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import array_of, integer
 from xstar.numerics.threads import limited_threads
 from xstar.space import Point, Space, SpaceLike
-from xstar.trial import Explanation, OptimumPosterior, Recommendation, State, Trial, TrialLike, check_sd, check_value
+from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, TrialLike, check_sd, check_value
 
 
 class Optimizer:
@@ -97,7 +98,7 @@ class Optimizer:
         self._settings = Settings.check(
             space, direction, method, seed, noise=noise, num_initial=num_initial, threads=threads, compute=compute
         )
-        self._trials: dict[int, Trial] = {}
+        self._ledger = Ledger(self._settings.space)
         self._models = Models()
 
     @classmethod
@@ -127,7 +128,8 @@ class Optimizer:
         TrialError
             If two trials have the same number.
         """
-        return cls(space, *args, **settings)._knowing(trials, models)
+        optimizer = cls(space, *args, **settings)
+        return optimizer._knowing(trials, models or optimizer._models)
 
     def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
         """Make an optimizer with the same settings that was told these trials; if they say the same, its model holds.
@@ -142,21 +144,16 @@ class Optimizer:
         Optimizer
             Another one; this one stays as it is.
         """
-        other = Optimizer.__new__(Optimizer)
-        other._settings, other._trials = self._settings, {}
-        return other._knowing(trials, self._models)
+        return self._knowing(trials, self._models)
 
-    def _knowing(self, trials: Iterable[Trial], models: Models | None) -> Optimizer:
-        self._models = Models() if models is None else models
-        for trial in sorted(trials, key=lambda trial: trial.number):
-            integer(trial.number, "the number of a trial", 0)
-            if trial.number in self._trials:
-                raise TrialError(f"there are two trials with the number {trial.number}.")
-            self._trials[trial.number] = replace(trial, params=self.space.accept(trial.params))
-        return self
+    def _knowing(self, trials: Iterable[Trial], models: Models) -> Optimizer:
+        other = Optimizer.__new__(Optimizer)
+        other._settings, other._models = self._settings, models
+        other._ledger = Ledger(self.space, trials)
+        return other
 
     def __repr__(self) -> str:
-        states = [trial.state for trial in self._trials.values()]
+        states = [trial.state for trial in self._ledger]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         told = f"{counts or 'no trials yet'}"
         return f"Optimizer({self.space!r}, {str(self.direction)!r}, {self.method_name!r}: {told})"
@@ -213,7 +210,7 @@ class Optimizer:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, in the order of their numbers."""
-        return tuple(_copy(self._trials[number]) for number in sorted(self._trials))
+        return self._ledger.in_order
 
     @property
     def best_observed(self) -> Trial | None:
@@ -301,13 +298,16 @@ class Optimizer:
         """
         integer(number, "number", 0)
         held = self.space.accept_some(fixed or {})
-        with self._limits():
-            within = self.space.pin(held) if held else None
-            found = suggest(self._settings, self._gather(), self._models, number, within)
+        within = self.space.pin(held) if held else None
+        evidence = self._gather()
+        # The first points need no linear algebra, and need not wait for it to be loaded; unless some have failed.
+        modelled = needs_model(self._settings, evidence) or len(evidence.failed) > 0
+        with self._limits() if modelled else nullcontext():
+            found = suggest(self._settings, evidence, self._models, number, within)
         return Trial(number, {**self.space.decode(found.row), **held}, diagnostics=found.diagnostics)
 
     def _ask_one(self, fixed: Mapping[str, Any] | None) -> Trial:
-        trial = self.propose(self._next_number, fixed)
+        trial = self.propose(self._ledger.next_number, fixed)
         if trial.diagnostics["fallback"] is not None:
             warnings.warn(
                 f"trial {trial.number} was suggested by {trial.diagnostics['method']}: "
@@ -315,12 +315,7 @@ class Optimizer:
                 DegradedWarning,
                 stacklevel=3,
             )
-        self._trials[trial.number] = trial
-        return _copy(trial)
-
-    @property
-    def _next_number(self) -> int:
-        return max(self._trials, default=-1) + 1
+        return self._ledger.store(trial)
 
     # Telling
 
@@ -358,7 +353,7 @@ class Optimizer:
         number = check_value(value)
         if number is None:
             return self.fail(trial, f"value was {value!r}", replace=replace)
-        told = self._record(trial, "done", replace, value=number, sd=sd, reason=None)
+        told = self._ledger.record(trial, "done", overwrite=replace, value=number, sd=sd, reason=None)
         self._warn_of_contradictions(told)
         return told
 
@@ -379,7 +374,7 @@ class Optimizer:
         Trial
             As it is now.
         """
-        return self._record(trial, "failed", replace, value=None, sd=None, reason=str(reason))
+        return self._ledger.record(trial, "failed", overwrite=replace, value=None, sd=None, reason=str(reason))
 
     def withdraw(self, trial: Trial | int, reason: str | None = None) -> Trial:
         """Take a trial back, pending or told: it counts no longer, as a value or as a failure.
@@ -398,8 +393,8 @@ class Optimizer:
         """
         if not isinstance(trial, Trial | int | np.integer):
             raise TrialError(f"withdraw takes a trial or its number; received {trial!r}.")
-        known = self._numbered(trial if isinstance(trial, Trial) else int(trial))
-        return self._store(replace(known, state="withdrawn", value=None, sd=None, reason=reason))
+        known = self._ledger.numbered(trial if isinstance(trial, Trial) else int(trial))
+        return self._ledger.store(replace(known, state="withdrawn", value=None, sd=None, reason=reason))
 
     def tell_table(self, table: Any, value: str = "value", sd: str | None = None) -> list[Trial]:
         """Tell a table of old results.
@@ -429,26 +424,10 @@ class Optimizer:
             for row in tables.read(table, self.space, value, sd)
         ]
 
-    def _record(self, reference: TrialLike, state: State, overwrite: bool, **outcome: Any) -> Trial:
-        known = self._find(reference)
-        if known is None:
-            params = self.space.accept(reference.params if isinstance(reference, Trial) else reference)
-            known = Trial(self._next_number, params)
-        elif known.state != "pending" and not overwrite:
-            raise TrialError(
-                f"trial {known.number} is {known.state} already; use replace=True to correct it, or tell its "
-                "parameters to add another result."
-            )
-        return self._store(replace(known, state=state, **outcome))
-
-    def _store(self, told: Trial) -> Trial:
-        self._trials[told.number] = told
-        return _copy(told)
-
     def _warn_of_contradictions(self, told: Trial) -> None:
         if noise_of(told, self.noise) != 0.0:
             return
-        for other in self._trials.values():
+        for other in self._ledger:
             if other.number == told.number or other.state != "done" or noise_of(other, self.noise) != 0.0:
                 continue
             if self.space.same(other.params, told.params):
@@ -460,36 +439,6 @@ class Optimizer:
                         stacklevel=3,
                     )
                 return
-
-    def _find(self, reference: TrialLike) -> Trial | None:
-        """The trial that is meant; None for parameters of no trial."""
-        if isinstance(reference, Trial):
-            return self._numbered(reference)
-        if isinstance(reference, numbers.Number | np.generic) and not isinstance(reference, bool | np.bool_):
-            return self._numbered(self._number_of(reference))
-        params = self.space.accept(reference)
-        pending = (trial for trial in self._trials.values() if trial.state == "pending")
-        return next((trial for trial in pending if self.space.same(trial.params, params)), None)
-
-    def _number_of(self, reference: Any) -> int:
-        """The number of a trial; where it could be meant as a point, neither is taken for granted."""
-        whole = isinstance(reference, int | np.integer)
-        if whole and not (self.space.positional and len(self.space.parameters) == 1):
-            return int(reference)
-        by_number = f"; the trial of that number is opt.trials[{reference}]" if whole else ""
-        raise TrialError(f"{reference!r} may be a trial or a point: write a point as [{reference!r}]{by_number}.")
-
-    def _numbered(self, reference: Trial | int) -> Trial:
-        number = reference.number if isinstance(reference, Trial) else reference
-        if number not in self._trials:
-            there = f"the numbers go from {min(self._trials)} to {max(self._trials)}" if self._trials else "none yet"
-            raise TrialError(f"there is no trial {number}; {there}.")
-        known = self._trials[number]
-        if isinstance(reference, Trial):
-            ours = reference.params.keys() == known.params.keys()
-            if not (ours and self.space.same(known.params, reference.params)):
-                raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
-        return known
 
     # What is known
 
@@ -593,7 +542,7 @@ class Optimizer:
         TrialError
             If nothing else has been told yet.
         """
-        known = self._find(trial)
+        known = self._ledger.find(trial)
         params = self.space.accept(trial) if known is None else known.params
         with self._limits():
             evidence = self._gather(lambda other: known is None or other.number != known.number)
@@ -657,7 +606,7 @@ class Optimizer:
             if space is not None:
                 raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
-        return optimizer._knowing(saved.trials, None)
+        return optimizer._knowing(saved.trials, optimizer._models)
 
     # Inside
 
@@ -668,7 +617,7 @@ class Optimizer:
             yield
 
     def _gather(self, counts: Callable[[Trial], bool] = lambda _: True) -> Evidence:
-        return gather(self._settings, [trial for trial in self._trials.values() if counts(trial)])
+        return gather(self._settings, [trial for trial in self._ledger if counts(trial)])
 
     def _model(self) -> Model:
         """The model of everything told so far; pending trials have no part in it."""
@@ -683,8 +632,3 @@ class Optimizer:
         accepted = (self.space.accept(point.params if isinstance(point, Trial) else point) for point in points)
         rows = [self.space.encode(params) for params in accepted]
         return np.array(rows).reshape(len(rows), self.space.domain.dimension)
-
-
-def _copy(trial: Trial) -> Trial:
-    """A record of its own: what the caller does to its parameters changes nothing here."""
-    return replace(trial, params=dict(trial.params), diagnostics=dict(trial.diagnostics))

@@ -59,13 +59,19 @@ def suggest(
     if settings.strategy.acquisition is None:
         return Suggestion(random_point(domain, excluded, seeds), {"method": "random", "fallback": None})
     why: list[str] = []
-    if evidence.count > 0 and evidence.under_way >= settings.num_initial:
+    if needs_model(settings, evidence):
         for name, row, outcome in _by_model(settings, evidence, models, domain, excluded, seeds):
             if row is not None:
                 return Suggestion(row, {"method": name, "fallback": "; ".join(why) or None, **outcome})
             why.append(outcome["why"])
     row = next_of_design(settings, domain, evidence, excluded, seeds)
     return Suggestion(row, {"method": "space-filling", "fallback": "; ".join(why) or None})
+
+
+def needs_model(settings: Settings, evidence: Evidence) -> bool:
+    """Return whether a suggestion is made by a model: there are results, and the first points are asked for."""
+    started = evidence.count > 0 and evidence.under_way >= settings.num_initial
+    return started and settings.strategy.acquisition is not None
 
 
 def _by_model(

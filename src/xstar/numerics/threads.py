@@ -15,6 +15,8 @@ def limited_threads(count: int | None) -> Iterator[None]:
     if count is None:
         yield
         return
+    # SciPy has a BLAS of its own, which is loaded when it is first needed: inside the block that would be too late.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=count):

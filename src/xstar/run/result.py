@@ -1,0 +1,132 @@
+"""What a run found, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from xstar.numerics.arrays import HostArray
+from xstar.optimizer import Optimizer
+from xstar.trial import OptimumPosterior, Trial, summarize, vector
+
+StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
+MESSAGES: Mapping[StopReason, str] = {
+    "budget": "the budget of evaluations is spent",
+    "tolerance": "with 95 % probability, no more than the tolerance is left to gain",
+    "time": "the time is over",
+    "exhausted": "every point of the space has been evaluated",
+    "interrupted": "the run was interrupted",
+    "callback": "the callback asked to stop",
+    "failures": "too many evaluations failed in a row",
+}
+"""The reasons to stop, in words."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found.
+
+    Attributes
+    ----------
+    params : dict or None
+        The recommended parameters: the best posterior mean, not the luckiest draw. None if nothing was measured.
+    x : ndarray or None
+        The same as an array, in the order of the parameters.
+    value, fun : float or None
+        The posterior mean there, by our name and by SciPy's.
+    sd : float or None
+        Its standard deviation: of the function, not of another noisy evaluation.
+    best_observed : Trial or None
+        The trial with the best value told: with noise, the luckiest draw.
+    trials : tuple of Trial
+        All of them, in the order of their numbers.
+    nfev : int
+        How many of them were evaluated, failed ones included.
+    where : OptimumPosterior or None
+        What is known about where the optimum is.
+    stop_reason : str
+        "budget", "tolerance", "time", "exhausted", "interrupted", "callback" or "failures".
+    message : str
+        The same in words.
+    success : bool
+        Whether a point is recommended and the run was ended by neither failures nor an interruption.
+    optimizer : Optimizer
+        To go on with: ask, tell, explain, save.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> result = xstar.minimize(lambda x: (x[0] - 0.3) ** 2, [(0.0, 1.0)], budget=8, method="logei")
+    >>> result.success, result.nfev, result.message
+    (True, 8, 'the budget of evaluations is spent')
+    >>> result.fun == result.value
+    True
+    """
+
+    params: Mapping[str, Any] | None
+    value: float | None
+    sd: float | None
+    best_observed: Trial | None
+    trials: tuple[Trial, ...]
+    where: OptimumPosterior | None
+    stop_reason: StopReason
+    optimizer: Optimizer = field(repr=False)
+
+    @property
+    def fun(self) -> float | None:
+        """The posterior mean at the recommended parameters, by SciPy's name."""
+        return self.value
+
+    @property
+    def nfev(self) -> int:
+        """How many trials were evaluated, failed ones included."""
+        return sum(trial.state in ("done", "failed") for trial in self.trials)
+
+    @property
+    def message(self) -> str:
+        """Why the run stopped, in words."""
+        return MESSAGES[self.stop_reason]
+
+    @property
+    def success(self) -> bool:
+        """Whether a point is recommended and the run was ended by neither failures nor an interruption."""
+        return self.params is not None and self.stop_reason not in ("failures", "interrupted")
+
+    @property
+    def x(self) -> HostArray | None:
+        """The recommended parameters as an array, in their order."""
+        return None if self.params is None else vector(self.params)
+
+    def report(self, path: str | Path) -> Path:
+        """Write a page (HTML, one file) with the result, its trials and pictures.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+
+        Returns
+        -------
+        Path
+            The same.
+        """
+        from xstar.views.report import write_report
+
+        return write_report(self.optimizer, path, self.stop_reason)
+
+    def __str__(self) -> str:
+        failed = sum(trial.state == "failed" for trial in self.trials)
+        also = f", {failed} of them failed" if failed else ""
+        lines = [f"{self.nfev} evaluations{also}, stopped by {self.stop_reason}"]
+        if self.params is not None:
+            lines += [
+                f"recommended: {dict(self.params)!r}",
+                f"value there: {self.value:.6g} ± {self.sd:.2g}",
+            ]
+        if self.where is not None:
+            lines.append(str(self.where))
+        if self.best_observed is not None:
+            lines.append(f"best observed: {summarize(self.best_observed)}")
+        return "\n".join(lines)
