@@ -13,8 +13,8 @@ EXTRAS ?= .venv-extras
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-# Tests of one group, which share a server or costly results, run in the same process.
-IN_TWO := -n 2 --dist loadgroup
+# All tests of a file run in one process: they share what is costly, a server or a search.
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 clean
 

@@ -73,7 +73,7 @@ class Ours:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", xstar.DegradedWarning)
             trial = self.optimizer.ask()
-        self.degraded += trial.diagnostics["why"] is not None
+        self.degraded += trial.diagnostics["fallback"] is not None
         return _row(trial)
 
     def recommend(self) -> Rows:

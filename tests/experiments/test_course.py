@@ -103,7 +103,7 @@ class TestRecord:
 
         def ask(self):
             trial = real(self)
-            trial.diagnostics["why"] = "made up"
+            trial.diagnostics["fallback"] = "made up"
             return trial
 
         monkeypatch.setattr(course.xstar.Optimizer, "ask", ask)

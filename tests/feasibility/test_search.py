@@ -96,6 +96,7 @@ def test_the_best_of_what_works_is_recommended(name, method, seed):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @RUNS
 def test_the_best_of_two_hills_at_the_border_is_recommended(method, seed):
     """In two of three searches at least: a search that has found the lower one may stay there."""

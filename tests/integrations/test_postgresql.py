@@ -24,11 +24,7 @@ from tests.waiting import HANG, finish, wait_until
 from xstar.cli.trials import count
 from xstar.integrations.optuna import records
 
-# One server: all of these tests run in one of pytest's workers.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning"),
-    pytest.mark.xdist_group("postgresql"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
 WORKER = Path(__file__).parent / "worker.py"
 
