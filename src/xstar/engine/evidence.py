@@ -24,6 +24,14 @@ from xstar.search import Domain
 from xstar.trial import Trial
 
 
+EXHAUSTED = (
+    "all {} points of the space have been evaluated or are pending, and without noise there is nothing new to learn "
+    "from another evaluation. recommend() has the best point; widen the space to go on."
+)
+SAME_ROW = 1e-7
+"""Rows that differ by less in every coordinate are the same point: steps of a lattice are met up to rounding."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """All that the trials say, in an order of its own."""
@@ -75,14 +83,6 @@ class Evidence:
             raise SpaceExhausted(EXHAUSTED.format(size))
         # With noise, repeating a pending point is better than nothing.
         return exact
-
-
-EXHAUSTED = (
-    "all {} points of the space have been evaluated or are pending, and without noise there is nothing new to learn "
-    "from another evaluation. recommend() has the best point; widen the space to go on."
-)
-SAME_ROW = 1e-7
-"""Rows that differ by less in every coordinate are the same point: steps of a lattice are met up to rounding."""
 
 
 def _keys(rows: HostArray, domain: Domain) -> frozenset[bytes]:
