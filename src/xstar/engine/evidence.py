@@ -23,7 +23,6 @@ from xstar.numerics.arrays import HostArray
 from xstar.search import Domain
 from xstar.trial import Trial
 
-
 EXHAUSTED = (
     "all {} points of the space have been evaluated or are pending, and without noise there is nothing new to learn "
     "from another evaluation. recommend() has the best point; widen the space to go on."
