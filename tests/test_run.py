@@ -169,8 +169,10 @@ def test_the_names_of_scipy():
 def test_help_shows_every_option(function):
     parameters = dict(inspect.signature(function).parameters)
     assert all(kind.kind != inspect.Parameter.VAR_KEYWORD for kind in parameters.values())
-    for name in parameters:
-        assert f"\n    {name} : " in function.__doc__
+    for name in parameters.keys() - {"direction"}:
+        assert f"\n    {name} : " in xstar.maximize.__doc__
+    assert function is xstar.maximize or "those of `maximize`" in function.__doc__
+    assert ("\n    direction : " in function.__doc__) == ("direction" in parameters)
     options = {name: kind.default for name, kind in parameters.items() if name not in ("direction", "function")}
     reference = inspect.signature(xstar.optimize).parameters
     assert options == {name: reference[name].default for name in options}
