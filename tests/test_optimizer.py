@@ -13,7 +13,8 @@ import pytest
 from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted, Trial
 from xstar.acquisition import PES, LogEI
 from xstar.engine import Models, cache
-from xstar.errors import DataError, SettingsError, SpaceError, TrialError
+from xstar.engine import model as engine_model
+from xstar.errors import DataError, SettingsError, SpaceError, TrialError, XstarError
 from xstar.gp import MAP, Fixed, Hyperparameters, Matern52
 from xstar.methods import METHODS
 
@@ -115,16 +116,16 @@ def test_numbers_of_no_trial_are_refused(number):
             use()
 
 
-@pytest.mark.parametrize("number", [1, 1.0, np.int64(1), np.float64(1.0)])
+@pytest.mark.parametrize("number", [1, 1.0, np.int64(1), np.float64(1.0), np.array(1), np.array(1.0)])
 def test_with_one_parameter_a_bare_number_is_neither_a_trial_nor_a_point(number):
     """tell(1, v) could be the value of trial 1 or of the point 1: it is asked which."""
     opt = Optimizer([(0.0, 5.0)], method=QUICK)
     opt.ask(3)
     for use in (lambda: opt.tell(number, 7.0), lambda: opt.fail(number), lambda: opt.explain(number)):
-        with pytest.raises(TrialError, match=r"may be a trial or a point: write a point as \[.*1"):
+        with pytest.raises(TrialError, match=r"may be the number of a trial or a point: write a point as \[.*1"):
             use()
     assert all(trial.state == "pending" for trial in opt.trials)
-    assert opt.tell([number], 7.0).params == {"x0": 1.0}
+    assert opt.tell([float(number)], 7.0).params == {"x0": 1.0}
     assert opt.tell(opt.trials[1], 6.0).number == 1
 
 
@@ -132,8 +133,9 @@ def test_with_one_parameter_a_bare_number_is_neither_a_trial_nor_a_point(number)
 def test_a_number_with_decimals_is_never_a_trial(space):
     opt = Optimizer(space, method=QUICK)
     opt.ask(2)
-    with pytest.raises(TrialError, match=r"1\.0 may be a trial or a point"):
+    with pytest.raises(SpaceError, match=r"received 1\.0"):
         opt.tell(1.0, 7.0)
+    assert all(trial.state == "pending" for trial in opt.trials)
 
 
 @pytest.mark.parametrize("name", ["space", "direction", "method", "seed", "noise", "num_initial", "threads", "compute"])
@@ -141,6 +143,45 @@ def test_settings_do_not_change(name):
     opt = told()
     with pytest.raises(AttributeError):
         setattr(opt, name, getattr(opt, name))
+
+
+@pytest.mark.parametrize("trial", [
+    Trial(0, {"x0": 0.5}, "done"), Trial(0, {"x0": 0.5}, "complete", 1.0), Trial(0, {"x0": 0.5}, "failed", 1.0),
+])  # fmt: skip
+def test_trials_from_elsewhere_that_contradict_themselves_are_refused(trial):
+    with pytest.raises(TrialError, match=r"trial 0 is '\w+' and has the value"):
+        Optimizer.from_trials([trial], LINE)
+
+
+def test_a_subclass_stays_one(tmp_path):
+    class Own(Optimizer):
+        pass
+
+    opt = Own.from_trials([], LINE)
+    opt.save(tmp_path / "study.json")
+    assert all(type(other) is Own for other in (opt, opt.with_trials([]), Own.load(tmp_path / "study.json")))
+
+
+@pytest.mark.parametrize("use", [
+    lambda opt: opt.ask(fixed=["x0"]), lambda opt: opt.propose(3, 5), lambda opt: opt.predict(5),
+    lambda opt: opt.predict(None), lambda opt: opt.withdraw(True),
+])  # fmt: skip
+def test_what_is_no_point_is_named(use):
+    with pytest.raises(XstarError, match=r"dictionary|points must be a list|withdraw takes a trial"):
+        use(told())
+
+
+def test_a_recommendation_is_searched_for_once(monkeypatch):
+    opt = told()
+    searches = []
+    honest = engine_model.Model.maximize
+    monkeypatch.setattr(
+        engine_model.Model, "maximize", lambda self, *args, **more: searches.append(1) or honest(self, *args, **more)
+    )
+    for _ in range(2):
+        opt.recommend()
+        opt.where(5)
+    assert len(searches) == 1
 
 
 def test_parameters_of_a_pending_trial_complete_it():
@@ -894,7 +935,7 @@ def test_with_one_parameter_fixed_the_others_are_the_best_there(monkeypatch):
     """By scores on a grid: the choice is the best point of the slice, not that of the space with a value put in."""
     opt = started(QUICK)
     model = opt._model()
-    score = model.prepare(LogEI(), np.random.default_rng(0))
+    score = model.prepare(LogEI(), np.random.default_rng(0), model.evidence.pending)
     chosen = opt.propose(7, {"c": "u"}).params
     slices = [{"x": x, "k": k, "c": "u"} for x in np.linspace(0, 1, 201) for k in range(1, 7)]
     best = np.max(score(np.array([opt.space.encode(point) for point in slices])))

@@ -1,5 +1,6 @@
 """What the README shows runs, the demo draws its picture, the benchmarks work, and importing stays light."""
 
+import itertools
 import re
 import shlex
 import shutil
@@ -181,14 +182,21 @@ def test_the_map_of_the_house_is_the_tree():
     """Every module of the package is on the map of CONTRIBUTING, and nothing else is."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (house,) = re.findall(r"```text\nsrc/xstar/\n(.*?)```", text, re.DOTALL)
-    words = set(re.findall(r"[a-z_][a-z_0-9]*", house))
     package = ROOT / "src" / "xstar"
-    modules = {path.stem for path in package.rglob("*.py") if not path.stem.startswith("__")}
-    folders = {path.name for path in package.rglob("*") if path.is_dir() and path.name != "__pycache__"}
-    assert modules | folders <= words
+    for folder in [package, *(path.parent for path in package.rglob("__init__.py") if path.parent != package)]:
+        modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("__")}
+        block = house
+        if folder != package:
+            # From the line of the folder to the next that is indented no more.
+            (own,) = re.findall(rf"^( *)(.*\b{folder.name}/.*)$", house, re.MULTILINE)[:1]
+            after = house[house.index("".join(own)) :].splitlines()
+            deeper = itertools.takewhile(lambda line, least=own[0]: line.startswith(least + " "), after[1:])
+            block = "\n".join([own[1], *deeper])
+        assert modules <= set(re.findall(r"[a-z_][a-z_0-9]*", block)), folder.name
     named = set(re.findall(r"^ {2,4}((?:[a-z_/]+, )*[a-z_/]+)(?: {2,}|/|$)", house, re.MULTILINE))
     listed = {name.strip("/") for line in named for name in re.split(r"[/,]\s*", line) if name.strip("/")}
-    assert listed <= modules | folders | {"xstar"}
+    there = {path.stem for path in package.rglob("*") if path.suffix == ".py" or path.is_dir()}
+    assert listed <= there | {"xstar"}
 
 
 def test_the_reference_has_public_names_only():
@@ -198,3 +206,29 @@ def test_the_reference_has_public_names_only():
     for name in names:
         home, _, own = name.rpartition(".")
         assert own in import_module(home).__all__, name
+
+
+def test_names_in_the_pages_exist():
+    """Every dotted name of the package, and every file of the tree, that a page mentions."""
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        for name in set(re.findall(r"`(xstar(?:\.[A-Za-z_]+)+)`", text)):
+            assert resolves(name), f"{page.name}: {name}"
+        for path in set(re.findall(r"`((?:src|tests|benchmarks|experiments|examples)/[\w/.-]+)`", text)):
+            assert (ROOT / path).exists(), f"{page.name}: {path}"
+
+
+def resolves(name):
+    """Whether a dotted name can be had: a module, or what is in one."""
+    parts = name.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            found = import_module(".".join(parts[:k]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[k:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False

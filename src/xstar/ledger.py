@@ -5,14 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from xstar.errors import TrialError
 from xstar.numerics.checks import integer
 from xstar.space import Space
-from xstar.trial import State, Trial, TrialLike
+from xstar.trial import STATES, State, Trial, TrialLike
 
 
 class Ledger:
@@ -25,6 +25,8 @@ class Ledger:
             integer(trial.number, "the number of a trial", 0)
             if trial.number in self._trials:
                 raise TrialError(f"there are two trials with the number {trial.number}.")
+            if trial.state not in STATES or (trial.state == "done") != (trial.value is not None):
+                raise TrialError(f"trial {trial.number} is {trial.state!r} and has the value {trial.value!r}.")
             self._trials[trial.number] = replace(trial, params=space.accept(trial.params))
 
     def __iter__(self) -> Iterator[Trial]:
@@ -63,8 +65,10 @@ class Ledger:
         """Return the trial that is meant; None for parameters of no pending trial."""
         if isinstance(reference, Trial):
             return self.numbered(reference)
-        if isinstance(reference, numbers.Number | np.generic) and not isinstance(reference, bool | np.bool_):
-            return self.numbered(self._number_of(reference))
+        if isinstance(reference, np.ndarray) and reference.ndim == 0:
+            reference = reference.item()
+        if self._is_number_of_trial(reference):
+            return self.numbered(int(reference))
         params = self._space.accept(reference)
         pending = (trial for trial in self if trial.state == "pending")
         return next((trial for trial in pending if self._space.same(trial.params, params)), None)
@@ -82,13 +86,16 @@ class Ledger:
                 raise TrialError(f"trial {number} of this optimizer has other parameters; is it from another one?")
         return known
 
-    def _number_of(self, reference: Any) -> int:
-        """The number of a trial; where it could be meant as a point, neither is taken for granted."""
-        whole = isinstance(reference, int | np.integer)
-        if whole and not (self._space.positional and len(self._space.parameters) == 1):
-            return int(reference)
-        by_number = f"; the trial of that number is opt.trials[{reference}]" if whole else ""
-        raise TrialError(f"{reference!r} may be a trial or a point: write a point as [{reference!r}]{by_number}.")
+    def _is_number_of_trial(self, reference: Any) -> TypeGuard[int]:
+        """Whether a number is that of a trial; where it could be meant as a point, neither is taken for granted."""
+        if isinstance(reference, bool | np.bool_) or not isinstance(reference, numbers.Real):
+            return False
+        if self._space.positional and len(self._space.parameters) == 1:
+            raise TrialError(
+                f"{reference!r} may be the number of a trial or a point: write a point as [{reference!r}], and for a "
+                "trial pass the Trial itself."
+            )
+        return isinstance(reference, int | np.integer)
 
 
 def _copy(trial: Trial) -> Trial:

@@ -54,6 +54,8 @@ class ModelSettings:
     warp: WarpSettings = field(default_factory=WarpSettings)
     least_noise: float = 1e-6
     """Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
+    most_noise: float = 1e6
+    """With more noise than this, likewise, a value says nothing."""
     reference_lengthscale: float = 0.3
     reference_noise: float = 0.3
     """Of the weights of the prior mean (`design_weights`); the lengthscale times the root of the dimension."""
@@ -65,7 +67,24 @@ class ModelSettings:
     """Of scores and of the posterior mean; an acquisition has its own for sample paths."""
     flat: float = 1e-9
     """Posterior means of y that differ by less are the same: then a point that was evaluated is recommended."""
+    least_information: float = 1e-9
+    """In nats: an evaluation that is expected to tell less tells nothing."""
+    lookahead: int = 64
+    """Points of the space-filling design that are looked at when the next ones are taken."""
+    feasible_enough: float = 0.2
+    """Of these the first is taken whose log probability of feasibility is this close to the best."""
     feasibility: FeasibilitySettings = field(default_factory=FeasibilitySettings)
+
+    def __post_init__(self) -> None:
+        for name in ("max_data", "num_neighbors", "num_candidates", "max_centers"):
+            integer(getattr(self, name), name, 1)
+        integer(self.lookahead, "lookahead", 2)
+        for name in ("least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat",
+                     "least_information", "feasible_enough"):  # fmt: skip
+            positive(getattr(self, name), name)
+        instance(self.warp, "warp", WarpSettings, "WarpSettings()")
+        instance(self.search, "search", SearchSettings, "SearchSettings()")
+        instance(self.feasibility, "feasibility", FeasibilitySettings, "FeasibilitySettings()")
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class Optimizer:
         return self._knowing(trials, self._models)
 
     def _knowing(self, trials: Iterable[Trial], models: Models) -> Optimizer:
-        other = Optimizer.__new__(Optimizer)
+        other = type(self).__new__(type(self))
         other._settings, other._models = self._settings, models
         other._ledger = Ledger(self.space, trials)
         return other
@@ -391,7 +391,8 @@ class Optimizer:
         Trial
             As it is now.
         """
-        if not isinstance(trial, Trial | int | np.integer):
+        given: Any = trial
+        if isinstance(given, bool) or not isinstance(given, Trial | int | np.integer):
             raise TrialError(f"withdraw takes a trial or its number; received {trial!r}.")
         known = self._ledger.numbered(trial if isinstance(trial, Trial) else int(trial))
         return self._ledger.store(replace(known, state="withdrawn", value=None, sd=None, reason=reason))
@@ -522,7 +523,7 @@ class Optimizer:
         """
         rows = self._rows(points)
         with self._limits():
-            return answers.information(self._model(), rows)
+            return answers.information(self._model(), rows, self._gather().pending)
 
     def explain(self, trial: TrialLike) -> Explanation:
         """Explain why a trial, or any parameters, are worth evaluating, given everything told but its own result.
@@ -548,7 +549,9 @@ class Optimizer:
             evidence = self._gather(lambda other: known is None or other.number != known.number)
             if evidence.count == 0:
                 raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
-            return answers.explanation(self._models.model(self._settings, evidence), params, known)
+            model = self._models.model(self._settings, evidence)
+            diagnostics = {} if known is None else known.diagnostics
+            return answers.explanation(model, params, evidence.pending, diagnostics)
 
     # Files
 
@@ -606,7 +609,10 @@ class Optimizer:
             if space is not None:
                 raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
-        return optimizer._knowing(saved.trials, optimizer._models)
+        try:
+            return optimizer._knowing(saved.trials, optimizer._models)
+        except TrialError as error:
+            raise FileError(f"{str(path)!r} is damaged: {error}") from error
 
     # Inside
 
@@ -627,7 +633,7 @@ class Optimizer:
         return self._models.model(self._settings, evidence)
 
     def _rows(self, points: Sequence[Point | Trial]) -> HostArray:
-        if isinstance(points, Mapping | Trial):
+        if isinstance(points, Mapping | Trial | str) or not isinstance(points, Iterable):
             raise DataError("points must be a list of parameters or trials; for one point, put it into a list.")
         accepted = (self.space.accept(point.params if isinstance(point, Trial) else point) for point in points)
         rows = [self.space.encode(params) for params in accepted]

@@ -87,7 +87,7 @@ def test_several_thompson_samples_are_all_used_by_the_optimizer():
     trial = opt.ask()
     assert trial.diagnostics["samples"] == 3
     model = opt._models.model(opt._settings, opt._gather())
-    score = model.prepare(Thompson(num_samples=3), np.random.default_rng([0, 2, trial.number]))
+    score = model.prepare(Thompson(num_samples=3), np.random.default_rng([0, 2, trial.number]), np.zeros((0, 1)))
     grid = np.linspace(0.0, 1.0, 2001)[:, None]
     paths = score.score.paths(grid)
     assert trial.diagnostics["score"] == pytest.approx(paths.max(), abs=1e-4)

@@ -269,6 +269,22 @@ def test_values_that_make_no_sense_are_survived(function):
     run(SMALL_PES, function, count=8)
 
 
+@pytest.mark.parametrize("values, noise", [
+    ([1e308] * 5 + [1.7e308], None), ([-1e308, 1.7e308, 1e308, 0.0, 1.0], None),
+    ([1e-200, 2e-200, 3e-200, 0.0], 1e150), ([1.0, 2.0, 3.0, 0.0], 1e300), ([1e300, -1e300, 3.0, 4.0], 1e-300),
+])  # fmt: skip
+def test_the_largest_values_and_noises_overflow_nowhere(values, noise):
+    opt = Optimizer(LINE, method=QUICK, noise=noise)
+    for k, value in enumerate(values):
+        opt.tell([k / len(values)], value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DegradedWarning)
+        trial, best, where = opt.ask(), opt.recommend(), opt.where(20)
+        why = opt.explain(trial)
+    assert np.isfinite([best.mean, best.sd, why.mean, why.sd, *where.regret]).all()
+
+
 @BOTH
 def test_one_high_value_is_believed(method):
     """A needle is a maximum: with noise unknown, the place is looked at again or recommended."""

@@ -204,9 +204,9 @@ def test_without_data_slice_sampling_draws_from_the_prior(rng):
     [(SquaredExponential(), 4, 1, 0.1), pytest.param(Matern52(), 20, 3, 0.3, marks=pytest.mark.slow)],
 )
 def test_short_runs_agree_with_a_long_one_of_another_sampler(rng, kernel, n, d, noise):
-    """Pooled over 100 seeds, ten samples each: means and quartiles of theta against 2,000 coordinate-wise sweeps.
+    """Pooled over 100 seeds, ten samples each: means and quartiles of theta against 6,000 coordinate-wise sweeps.
 
-    In units of the posterior's standard deviation both are known to about 0.05; 0.25 are allowed.
+    In units of the posterior's standard deviation both are known to about 0.04; 0.2 are allowed.
     """
     X, y = data(rng, n=n, d=d, noise=noise)
     short = np.concatenate(
@@ -223,13 +223,13 @@ def test_short_runs_agree_with_a_long_one_of_another_sampler(rng, kernel, n, d, 
         whitened = np.linalg.solve(factor, y)
         return -0.5 * whitened @ whitened - np.log(np.diagonal(factor)).sum() + shape @ theta - rate @ scales
 
-    long = slice_sample(log_density, prior.median(d), rng, sweeps=2020, width=2.0, lower=lower, upper=upper)[20:]
+    long = slice_sample(log_density, prior.median(d), rng, sweeps=6020, width=2.0, lower=lower, upper=upper)[20:]
     spread = long.std(axis=0)
-    np.testing.assert_allclose(short.mean(axis=0) / spread, long.mean(axis=0) / spread, atol=0.25)
-    np.testing.assert_allclose(short.std(axis=0) / spread, 1.0, atol=0.25)
+    np.testing.assert_allclose(short.mean(axis=0) / spread, long.mean(axis=0) / spread, atol=0.2)
+    np.testing.assert_allclose(short.std(axis=0) / spread, 1.0, atol=0.2)
     levels = [0.25, 0.75]
     np.testing.assert_allclose(
-        np.quantile(short, levels, axis=0) / spread, np.quantile(long, levels, axis=0) / spread, atol=0.25
+        np.quantile(short, levels, axis=0) / spread, np.quantile(long, levels, axis=0) / spread, atol=0.2
     )
 
 

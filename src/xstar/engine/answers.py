@@ -13,7 +13,7 @@ from xstar.engine.model import Model
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.space import Categorical
-from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial
+from xstar.trial import Explanation, OptimumPosterior, Recommendation
 
 
 def recommendation(model: Model) -> Recommendation:
@@ -37,24 +37,25 @@ def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
     return OptimumPosterior(params, regret, recommendation(model), unordered)
 
 
-def information(model: Model, rows: HostArray) -> HostArray:
+def information(model: Model, rows: HostArray, pending: HostArray) -> HostArray:
     """Return the expected information at points (m, d) in bits, by the method's own acquisition or by the default."""
     own = model.settings.strategy.acquisition
     acquisition = own if own is not None and own.informative else PES()
-    score = model.prepare(acquisition, Seeds(model.settings.seed).information())
+    score = model.prepare(acquisition, Seeds(model.settings.seed).information(), pending)
     return to_numpy(score(rows)) / math.log(2.0)
 
 
-def explanation(model: Model, params: Mapping[str, Any], trial: Trial | None) -> Explanation:
-    """Return why parameters are worth evaluating; `trial` is theirs, if they were asked for."""
+def explanation(
+    model: Model, params: Mapping[str, Any], pending: HostArray, diagnostics: Mapping[str, Any]
+) -> Explanation:
+    """Return why parameters are worth evaluating; `diagnostics` are those of their trial, if they were asked for."""
     row = model.settings.space.encode(params)[None]
     mean, sd = model.predict_values(row)
-    diagnostics = {} if trial is None else trial.diagnostics
     told = np.concatenate([model.evidence.X, model.evidence.failed])
     gap = np.sqrt(np.min(np.sum((told - row) ** 2, axis=1)))
     return Explanation(
         params=params,
-        bits=float(information(model, row)[0]),
+        bits=float(information(model, row, pending)[0]),
         mean=float(mean[0]),
         sd=float(sd[0]),
         nearest=float(gap),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from xstar.engine.evidence import Evidence
@@ -21,11 +20,11 @@ class Models:
         self._kept: tuple[_Entry, ...] = ()
 
     def model(self, settings: Settings, evidence: Evidence) -> Model:
-        """Return the model of evidence, fitted if it is not at hand; pending points have no part in a fit."""
+        """Return the model of the results in evidence, fitted if it is not at hand."""
         # Entries are replaced together, so that threads may share the cache.
         entry = self._find(settings, evidence) or _Entry(settings, evidence, fit(settings, evidence))
         self._kept = (entry, *(other for other in self._kept if other is not entry))[:KEPT]
-        return entry.model if entry.evidence is evidence else replace(entry.model, evidence=evidence)
+        return entry.model
 
     def _find(self, settings: Settings, evidence: Evidence) -> _Entry | None:
         return next(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 
 import numpy as np
 
@@ -29,18 +29,20 @@ def fit(settings: Settings, evidence: Evidence) -> Model:
     kept = thin(evidence.X, evidence.values, own.max_data, own.num_neighbors)
     X, values = evidence.X[kept], evidence.values[kept]
     scaling = Scaling.fit(values, design_weights(X, own), own.warp) if method.standardizes else Scaling()
-    noise_sd = np.maximum(evidence.sd[kept] * scaling.slope(values), own.least_noise)
+    # A noise of 1e300 in values of 1e-200 overflows: as much as anything can be is then enough.
+    with np.errstate(over="ignore"):
+        noise_sd = np.clip(evidence.sd[kept] * scaling.slope(values), own.least_noise, own.most_noise)
+        next_noise = math.nan if settings.noise is None else settings.noise * scaling.slope_of_bulk
     data = Observations.check(*(move(part, settings.like) for part in (X, scaling.forward(values), noise_sd)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        kernel, inferred = infer_under_best(
-            method.kernels, method.inference, data, Seeds(settings.seed).inference(), domain.groups
-        )
+    kernel, inferred = infer_under_best(
+        method.kernels, method.inference, data, Seeds(settings.seed).inference(), domain.groups
+    )
     hyper = inferred.hyper
     if not np.isnan(noise_sd).any():
         # The next value will be as noisy as was told, not as the prior has it.
-        told = settings.noise * scaling.slope_of_bulk if settings.noise is not None else float(np.median(noise_sd))
-        hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, 0.0 * hyper.noise + max(told, own.least_noise))
+        told = float(np.median(noise_sd)) if math.isnan(next_noise) else next_noise
+        level = min(max(told, own.least_noise), own.most_noise)
+        hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, 0.0 * hyper.noise + level)
     feasibility = None
     if len(evidence.failed):
         feasibility = Feasibility.fit(X, evidence.failed, domain, own.feasibility)

@@ -35,6 +35,7 @@ class Model:
 
     settings: Settings
     evidence: Evidence
+    """Of which pending points have no part in the model."""
     scaling: Scaling
     inferred: Inferred
     post: Posterior
@@ -59,9 +60,9 @@ class Model:
             "kernel": type(self.post.kernel).__name__,
             "inference_converged": found.converged,
             "likelihood_evaluations": found.evaluations,
-            "r_hat": None if found.r_hat is None else float(np.max(found.r_hat)),
+            "r_hat": None if found.r_hat is None else _known(np.max(found.r_hat)),
             "effective_sample_size": (
-                None if found.effective_sample_size is None else float(np.min(found.effective_sample_size))
+                None if found.effective_sample_size is None else _known(np.min(found.effective_sample_size))
             ),
         }
 
@@ -84,9 +85,8 @@ class Model:
         """The probability of feasibility at points (m, d)."""
         return np.ones(len(rows)) if self.feasibility is None else self.feasibility.probability(rows)
 
-    def prepare(self, acquisition: Acquisition, rng: np.random.Generator) -> Prepared:
-        """The score of an acquisition, counting on the pending points."""
-        pending = self.evidence.pending
+    def prepare(self, acquisition: Acquisition, rng: np.random.Generator, pending: HostArray) -> Prepared:
+        """The score of an acquisition, counting on pending points (k, d)."""
         return acquisition.prepare(self.post, rng, pending if len(pending) else None, *self.region)
 
     def maximize(
@@ -141,3 +141,8 @@ class Model:
             if np.max(heights) >= value - self.settings.model.flat:
                 return np.asarray(known[int(np.argmax(heights))])
         return found
+
+
+def _known(value: float) -> float | None:
+    """The value; None if there were too few draws to tell."""
+    return None if math.isnan(value) else float(value)

@@ -24,6 +24,8 @@ from xstar.numerics.arrays import HostArray
 
 LARGEST_EXPONENT = 600.0
 """On the way back: what lies beyond overflows."""
+LARGEST = float(np.finfo(np.float64).max)
+"""No value is beyond."""
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 """Values whose spread is a smaller share of the largest differ by rounding only."""
 
@@ -81,7 +83,10 @@ class Scaling:
         v = np.asarray(y, dtype=np.float64) * self.scale + self.center
         (below, above), far = self._beyond(v), self.warp.second_warp
         v = np.where(below > 0.0, self.low - self.width * _unwarped(below, far), v)
-        return np.asarray(np.where(above > 0.0, self.high + self.width * _unwarped(above, far), v) * self.unit)
+        v = np.where(above > 0.0, self.high + self.width * _unwarped(above, far), v)
+        # Beyond the largest values told there may be numbers that a float cannot hold.
+        with np.errstate(over="ignore"):
+            return np.clip(v * self.unit, -LARGEST, LARGEST)
 
     def slope(self, values: HostArray) -> HostArray:
         """Return dy / dvalue, by which standard deviations are multiplied."""
@@ -91,7 +96,8 @@ class Scaling:
 
     def spread(self, mean: HostArray, sd: HostArray) -> HostArray:
         """Return the standard deviation of a value, to first order, of y with this mean and sd."""
-        return np.asarray(sd / self.slope(self.inverse(mean)))
+        with np.errstate(over="ignore", divide="ignore"):  # likewise, and where the warp is flat to rounding
+            return np.minimum(sd / self.slope(self.inverse(mean)), LARGEST)
 
     def _beyond(self, v: HostArray) -> tuple[HostArray, HostArray]:
         """How far v is below `low` and above `high`, in widths."""

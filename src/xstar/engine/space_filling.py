@@ -17,34 +17,30 @@ from xstar.numerics.arrays import HostArray
 from xstar.numerics.designs import sobol
 from xstar.search import Domain
 
-LOOKAHEAD = 64
-"""Points of the design that are looked at when the next ones are taken."""
-GOOD_ENOUGH = 0.2
-"""The first point is taken whose log probability of feasibility is this close to the best."""
-
 
 def next_of_design(
     settings: Settings, domain: Domain, evidence: Evidence, excluded: frozenset[bytes], seeds: Seeds
 ) -> HostArray:
     """Return the next free point of a Sobol sequence; after failures, one that is likely to be feasible."""
-    count = 2 ** math.ceil(math.log2(seeds.number + LOOKAHEAD))
+    own = settings.model
+    count = 2 ** math.ceil(math.log2(seeds.number + own.lookahead))
     design = domain.spread(sobol(count, len(domain.blocks), seeds.design()))[seeds.number :]
     # A point of the design may have been taken before its turn.
     taken = domain.keys(np.concatenate([evidence.X, evidence.failed, evidence.pending]))
     rows = itertools.chain(allowed(domain, design, excluded.union(taken)), allowed(domain, design, excluded))
-    picked = list(itertools.islice(rows, LOOKAHEAD // 2 if len(evidence.failed) else 1))
+    picked = list(itertools.islice(rows, own.lookahead // 2 if len(evidence.failed) else 1))
     if not picked:
         return _any_allowed(domain, excluded, seeds)
     if not len(evidence.failed):
         return picked[0]
-    feasibility = Feasibility.fit(evidence.X, evidence.failed, domain, settings.model.feasibility)
-    chance = feasibility.log_probability(np.array(picked))
-    return picked[int(np.argmax(chance > np.max(chance) - GOOD_ENOUGH))]
+    feasibility = Feasibility.fit(evidence.X, evidence.failed, domain, own.feasibility)
+    log_probability = feasibility.log_probability(np.array(picked))
+    return picked[int(np.argmax(log_probability > np.max(log_probability) - own.feasible_enough))]
 
 
-def random_point(domain: Domain, excluded: frozenset[bytes], seeds: Seeds) -> HostArray:
+def random_point(settings: Settings, domain: Domain, excluded: frozenset[bytes], seeds: Seeds) -> HostArray:
     """Return a uniformly drawn point."""
-    draws = domain.spread(seeds.acquisition().random((LOOKAHEAD, len(domain.blocks))))
+    draws = domain.spread(seeds.acquisition().random((settings.model.lookahead, len(domain.blocks))))
     row = next(allowed(domain, draws, excluded), None)
     return _any_allowed(domain, excluded, seeds) if row is None else row
 

@@ -28,8 +28,6 @@ NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
 """What a computation raises that has gone wrong for the data's sake; anything else is a mistake in the code."""
 FALLBACKS: tuple[tuple[str, Acquisition], ...] = (("logei", LogEI()),)
 """What is tried after the method itself, before points fill the space."""
-LEAST_INFORMATION = 1e-9
-"""In nats: an evaluation that is expected to tell less tells nothing."""
 
 
 class Suggestion(NamedTuple):
@@ -57,7 +55,7 @@ def suggest(
     domain = settings.space.domain if within is None else within
     excluded, seeds = evidence.excluded(domain, settings.noise), Seeds(settings.seed, number)
     if settings.strategy.acquisition is None:
-        return Suggestion(random_point(domain, excluded, seeds), {"method": "random", "fallback": None})
+        return Suggestion(random_point(settings, domain, excluded, seeds), {"method": "random", "fallback": None})
     why: list[str] = []
     if needs_model(settings, evidence):
         for name, row, outcome in _by_model(settings, evidence, models, domain, excluded, seeds):
@@ -90,7 +88,7 @@ def _by_model(
     assert own is not None
     for name, acquisition in ((settings.method_name, own), *(other for other in FALLBACKS if other[1] != own)):
         try:
-            row, diagnostics = _maximize(model, acquisition, domain, excluded, seeds)
+            row, diagnostics = _maximize(model, acquisition, evidence.pending, domain, excluded, seeds)
             yield name, row, {**diagnostics, **model.diagnostics}
         except _NothingFound as reason:
             yield name, None, {"why": f"{name} {reason}"}
@@ -99,11 +97,11 @@ def _by_model(
 
 
 def _maximize(
-    model: Model, acquisition: Acquisition, domain: Domain, excluded: frozenset[bytes], seeds: Seeds
+    model: Model, acquisition: Acquisition, pending: HostArray, domain: Domain, excluded: frozenset[bytes], seeds: Seeds
 ) -> tuple[HostArray, dict[str, Any]]:
     """The best point of an acquisition, and how it was found."""
     rng = seeds.acquisition()
-    score = model.prepare(acquisition, rng)
+    score = model.prepare(acquisition, rng, pending)
     diagnostics = dict(score.diagnostics)
     if diagnostics.get("dropped", 0) == diagnostics.get("samples", 1):
         raise _NothingFound("dropped all its samples")
@@ -120,7 +118,7 @@ def _maximize(
         raise _NothingFound("sees something to learn only where evaluations are likely to fail")
     if acquisition.informative:
         nats = float(to_numpy(score(row[None]))[0])
-        if nats < LEAST_INFORMATION:
+        if nats < model.settings.model.least_information:
             raise _NothingFound("sees nothing left to learn")
         diagnostics["bits"] = nats / math.log(2.0)
     return row, {**diagnostics, "score": value}

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xstar.direction import Direction
 from xstar.errors import FileError, SettingsError, SpaceError, XstarError
 from xstar.methods import METHODS
 from xstar.numerics.checks import integer, positive
@@ -167,9 +168,7 @@ class Definition:
                 raise SettingsError(f"the setting {key!r} belongs below [run].")
         check_keys(table, KEYS, "the study", OLD_KEYS)
         table = renamed(table, OLD_KEYS, "the study")
-        direction = table.get("direction")
-        if direction not in ("maximize", "minimize"):
-            raise SettingsError(f'direction must be "maximize" or "minimize"; received {direction!r}.')
+        direction = Direction.parse(table.get("direction"))
         method = table.get("method", "pes")
         if not isinstance(method, str) or method not in METHODS:
             raise SettingsError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")

@@ -14,7 +14,5 @@ _HOMES = {"dashboard": "xstar.integrations.optuna.dashboard", "optuna": "xstar.i
 def __getattr__(name: str) -> Any:
     """Imported when first used: Optuna is not needed by anything else."""
     if name in __all__:
-        return import_module(
-            {"dashboard": "xstar.integrations.optuna.dashboard"}.get(name, f"xstar.integrations.{name}")
-        )
+        return import_module(_HOMES[name])
     raise AttributeError(f"module 'xstar.integrations' has no attribute {name!r}")

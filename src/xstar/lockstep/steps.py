@@ -214,7 +214,7 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
 
 
 def _standardized(X: HostArray, values: HostArray, settings: ModelSettings) -> HostArray:
-    return Scaling.fit(values, design_weights(X, settings)).forward(values)
+    return Scaling.fit(values, design_weights(X, settings), settings.warp).forward(values)
 
 
 def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, streams: Streams) -> Array:

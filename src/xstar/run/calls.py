@@ -204,6 +204,8 @@ def optimize(
             space, direction or "maximize", method, seed,
             noise=noise, num_initial=num_initial, threads=threads, compute=compute,
         )  # fmt: skip
+    elif not isinstance(optimizer, Optimizer):
+        raise SettingsError(f"optimizer must be an Optimizer; received {optimizer!r}.")
     elif space is not None:
         raise SettingsError("give a space or an optimizer, not both: an optimizer has its own space.")
     elif direction not in (None, optimizer.direction):

@@ -63,7 +63,8 @@ class Loop:
             return "exhausted"
         except KeyboardInterrupt:
             # The evaluation under way is lost, nothing else.
-            if trial is not None and self.optimizer.trials[trial.number].state == "pending":
+            pending = {other.number for other in self.optimizer.trials if other.state == "pending"}
+            if trial is not None and trial.number in pending:
                 self.optimizer.withdraw(trial, "interrupted")
             self._save()
             return "interrupted"

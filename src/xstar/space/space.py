@@ -141,6 +141,8 @@ class Space:
 
     def accept_some(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters with their proper types."""
+        if not isinstance(cast("Any", params), Mapping):
+            raise SpaceError(f"some parameters are given as a dictionary by their names; {_got(params)}")
         for name in params:
             if name not in self.parameters:
                 raise SpaceError(f"the parameters are {list(self.parameters)}; there is no parameter {name!r}.")

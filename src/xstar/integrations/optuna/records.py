@@ -39,6 +39,8 @@ SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
+SHARED_DIAGNOSTICS = ("method", "fallback", "bits", "kernel", "inference_converged")
+"""What is also said about how it came about."""
 SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
 """User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""
 FOREVER = 1e10
@@ -102,7 +104,7 @@ def share(
         for name, distribution in distributions.items()
         if not distribution.single()
     }
-    how = {key: suggestion.diagnostics[key] for key in ("method", "fallback", "bits") if key in suggestion.diagnostics}
+    how = {key: suggestion.diagnostics[key] for key in SHARED_DIAGNOSTICS if key in suggestion.diagnostics}
     text = json.dumps({"params": params, **how})
     # The last piece is the first that is not full: those of a longer text from before do not count.
     for start in range(0, len(text) + 1, PIECE):
