@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, SupportsFloat, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from xstar.engine.evidence import noise_of
 from xstar.engine.suggest import needs_model
 from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
+from xstar.files.tables import TableLike
 from xstar.ledger import Ledger
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
@@ -319,7 +320,9 @@ class Optimizer:
 
     # Telling
 
-    def tell(self, trial: TrialLike, value: Any, sd: float | None = None, *, replace: bool = False) -> Trial:
+    def tell(
+        self, trial: TrialLike, value: SupportsFloat | None, sd: float | None = None, *, replace: bool = False
+    ) -> Trial:
         """Tell the value of a trial, or of parameters that nobody asked for.
 
         Parameters
@@ -397,7 +400,7 @@ class Optimizer:
         known = self._ledger.numbered(trial if isinstance(trial, Trial) else int(trial))
         return self._ledger.store(replace(known, state="withdrawn", value=None, sd=None, reason=reason))
 
-    def tell_table(self, table: Any, value: str = "value", sd: str | None = None) -> list[Trial]:
+    def tell_table(self, table: TableLike, value: str = "value", sd: str | None = None) -> list[Trial]:
         """Tell a table of old results.
 
         Parameters

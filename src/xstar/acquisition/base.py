@@ -22,6 +22,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
+from numpy.typing import ArrayLike
+
 from xstar.acquisition.prepared import Prepared
 from xstar.errors import SettingsError
 from xstar.gp.observations import check_points
@@ -46,7 +48,7 @@ class Acquisition(ABC):
         self,
         post: Posterior,
         rng: Random,
-        pending: Any = None,
+        pending: ArrayLike | None = None,
         domain: Domain | None = None,
         restriction: Restriction | None = None,
     ) -> Prepared:
@@ -81,9 +83,10 @@ class Acquisition(ABC):
         """
         instance(post, "post", Posterior, "Posterior(SquaredExponential(), hyper, X, y)")
         generator(rng, several=True)
+        under_way: Array | None = None
         if pending is not None:
-            pending = check_points(pending, "pending", like=post.data.X, dimension=post.dimension, table=True)
-            pending = None if pending.shape[0] == 0 else pending
+            points = check_points(pending, "pending", like=post.data.X, dimension=post.dimension, table=True)
+            under_way = None if points.shape[0] == 0 else points
         domain = cube(post.dimension) if domain is None else domain
         if domain.dimension != post.dimension:
             raise SettingsError(f"domain has {domain.dimension} columns for {post.dimension} coordinates.")
@@ -91,9 +94,9 @@ class Acquisition(ABC):
         R = post.batch_shape[0]
         if isinstance(rng, Generators) and len(rng) != R:
             raise SettingsError(f"rng must have one generator for each of {R} problems; received {len(rng)}.")
-        if R > 1 and (pending is not None or restriction is not None):
+        if R > 1 and (under_way is not None or restriction is not None):
             raise SettingsError("pending points and a restriction are for one problem at a time.")
-        return Prepared(self._prepare(post, rng, pending, Region(domain, restriction)))
+        return Prepared(self._prepare(post, rng, under_way, Region(domain, restriction)))
 
     @abstractmethod
     def _prepare(self, post: Posterior, rng: Random, pending: Array | None, region: Region) -> Score:

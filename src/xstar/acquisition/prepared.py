@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xstar.errors import DataError
 from xstar.gp.observations import check_points
@@ -30,6 +31,7 @@ class Prepared:
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import ArrayLike
     >>> from xstar.acquisition import LogEI
     >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
     >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
@@ -65,16 +67,16 @@ class Prepared:
         """Points (R, k, d) near which a search for the best score should begin, if any are known."""
         return self.score.starts
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: ArrayLike) -> Array:
         """Scores at points (n, d), shape (n,); of several problems (R, n)."""
         return self._alone(self._values(self.score, self._points(X)))
 
-    def value_and_gradient(self, X: Any) -> tuple[Array, Array]:
+    def value_and_gradient(self, X: ArrayLike) -> tuple[Array, Array]:
         """Scores (n,) and their gradients (n, d) at points (n, d); of several problems (R, n) and (R, n, d)."""
         value, gradient, *_ = self._evaluations(self.score, self._points(X))
         return self._alone(value), self._alone(gradient)
 
-    def screen(self, X: Any, /) -> Array:
+    def screen(self, X: ArrayLike, /) -> Array:
         """Scores at points (n, d) or (R, n, d), good enough to rank them; shape (R, n)."""
         return self._values(self._rough.score, self._points(X, grouped=True))
 
@@ -107,7 +109,7 @@ class Prepared:
 
         return Evaluation(*in_chunks(known, x, score.elements_per_point * (1 + self.dimension), (1, 1, 1)))
 
-    def _points(self, X: Any, *, grouped: bool = False) -> Array:
+    def _points(self, X: ArrayLike, *, grouped: bool = False) -> Array:
         """Checked points, shape (R, n, d); one problem has plain rows (n, d), unless they are `grouped`."""
         table = self.num_problems == 1 and not grouped
         points = check_points(X, "X", like=self.score.like, dimension=self.dimension, table=table)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,19 @@ from xstar.errors import DataError, FileError, XstarError
 from xstar.files.cells import is_missing, read_cell, read_outcome, with_point
 from xstar.files.csv_text import parse
 from xstar.space import Categorical, Space
+
+
+class Frame(Protocol):
+    """What is asked of a data frame; those of pandas have it."""
+
+    columns: Any
+
+    def to_dict(self, *, orient: Literal["records"]) -> list[dict[Hashable, Any]]:
+        """The rows as dictionaries."""
+
+
+TableLike: TypeAlias = str | Path | Iterable[Mapping[str, Any]] | Frame
+"""The path of a CSV file, rows as dictionaries, or a data frame."""
 
 
 class Row(NamedTuple):
