@@ -20,9 +20,9 @@ from typing import Any, SupportsFloat, overload
 import numpy as np
 
 from xstar.direction import Direction
-from xstar.engine import Evidence, Model, Models, Settings, answers, gather, suggest
+from xstar.engine import Evidence, Model, Models, Settings, answers, gather
 from xstar.engine.evidence import noise_of
-from xstar.engine.suggest import needs_model
+from xstar.engine.suggest import needs_model, suggest
 from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
 from xstar.files.tables import TableLike

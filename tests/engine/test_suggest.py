@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from xstar import Categorical, DegradedWarning, Integer, Method, Optimizer, Real
+from xstar import Categorical, DegradedWarning, Integer, Method, Optimizer, Real, Space
 from xstar.acquisition import EI, PES, Acquisition, LogEI, Prepared, Score
+from xstar.engine import suggest
 from xstar.errors import NumericalError, SettingsError
 from xstar.gp import MAP, Matern52
 from xstar.numerics.ascent import Evaluation
@@ -204,6 +205,16 @@ def test_the_first_points_fill_the_space_without_a_word():
     assert all(trial.diagnostics == {"method": "space-filling", "fallback": None} for trial in trials)
     quarters = {tuple((trial.x > 0.5).tolist()) for trial in trials}
     assert len(quarters) == 4
+
+
+def test_the_few_points_that_are_left():
+    """All that is allowed of a small space; a large one, or a continuous one, has points without number."""
+    space = Space(k=Integer(0, 3), c=Categorical(["u", "v"]))
+    everything = space.domain.everything()
+    left = suggest._few_left(space.domain, frozenset(space.domain.keys(everything[:3])))
+    assert {tuple(row) for row in left} == {tuple(row) for row in everything[3:]}
+    assert suggest._few_left(Space(k=Integer(0, 10**6)).domain, frozenset()) is None
+    assert suggest._few_left(Space(x=Real(0.0, 1.0)).domain, frozenset()) is None
 
 
 # Data that are not nice

@@ -49,6 +49,14 @@ def test_covering_starts_from_nothing_and_ends_with_everything():
     assert set(cover(X, np.zeros(0, dtype=np.int64), 9)) == {0, 1, 2, 3}
 
 
+def test_no_point_covers_twice():
+    """Not even where all distances are the same: none."""
+    X = np.full((6, 2), 0.5)
+    found = cover(X, np.array([4, 1]), 4)
+    assert sorted(found.tolist()) == [0, 2, 3, 5]
+    assert cover(X, np.array([4, 1]), 99).size == 4, "there are no more"
+
+
 def test_replicates_are_the_last_to_cover():
     X = np.array([[0.0], [0.0], [0.3], [1.0], [1.0]])
     assert set(X[cover(X, np.array([0]), 2), 0]) == {1.0, 0.3}

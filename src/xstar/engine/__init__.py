@@ -9,6 +9,5 @@ from xstar.engine.cache import Models
 from xstar.engine.evidence import Evidence, gather
 from xstar.engine.model import Model
 from xstar.engine.settings import Settings
-from xstar.engine.suggest import Suggestion, suggest
 
-__all__ = ["Evidence", "Model", "Models", "Settings", "Suggestion", "answers", "gather", "suggest"]
+__all__ = ["Evidence", "Model", "Models", "Settings", "answers", "gather"]
