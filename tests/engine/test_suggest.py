@@ -210,11 +210,11 @@ def test_the_first_points_fill_the_space_without_a_word():
 def test_the_few_points_that_are_left():
     """All that is allowed of a small space; a large one, or a continuous one, has points without number."""
     space = Space(k=Integer(0, 3), c=Categorical(["u", "v"]))
-    everything = space.domain.everything()
-    left = suggest._few_left(space.domain, frozenset(space.domain.keys(everything[:3])))
+    everything, settings = space.domain.everything(), Optimizer(space)._settings
+    left = suggest._few_left(space.domain, frozenset(space.domain.keys(everything[:3])), settings)
     assert {tuple(row) for row in left} == {tuple(row) for row in everything[3:]}
-    assert suggest._few_left(Space(k=Integer(0, 10**6)).domain, frozenset()) is None
-    assert suggest._few_left(Space(x=Real(0.0, 1.0)).domain, frozenset()) is None
+    assert suggest._few_left(Space(k=Integer(0, 10**6)).domain, frozenset(), settings) is None
+    assert suggest._few_left(Space(x=Real(0.0, 1.0)).domain, frozenset(), settings) is None
 
 
 # Data that are not nice
