@@ -22,9 +22,9 @@ from xstar.numerics.threads import limited_threads
 
 KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())
 SEARCHES = {
-    "64 scouts, 1 range": MAP(num_prior_draws=64, num_starts=1),
-    "128 scouts, 1 range": MAP(num_prior_draws=128, num_starts=1),
-    "64 scouts, 6 ranges": MAP(num_prior_draws=64, num_starts=6),
+    "64 prior draws, 1 range": MAP(num_prior_draws=64, num_starts=1),
+    "128 prior draws, 1 range": MAP(num_prior_draws=128, num_starts=1),
+    "64 prior draws, 6 ranges": MAP(num_prior_draws=64, num_starts=6),
     "default": MAP(),
 }
 THOROUGH = MAP(num_prior_draws=2048, num_starts=24)
