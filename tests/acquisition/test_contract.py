@@ -70,6 +70,20 @@ def test_gradients_against_differences(rng, acquisition, kernel, d):
     np.testing.assert_array_less(np.abs(gradient - expected) / scale, 1e-2 if isinstance(acquisition, ES) else 1e-6)
 
 
+@pytest.mark.parametrize("acquisition", [one for one in ALL if not isinstance(one, Thompson)], ids=str)
+def test_gradients_with_pending_points_against_differences(acquisition):
+    """Each path has values of its own at them."""
+    pending = np.array([[0.3, 0.6], [0.8, 0.2]])
+    score = acquisition.prepare(posterior(2, 9), np.random.default_rng(3), pending=pending)
+    X = 0.05 + 0.9 * np.random.default_rng(4).random((12, 2))
+    known = [pending] if score.starts is None else [pending, score.starts[0]]
+    X = X[np.abs(X[:, None, :] - np.concatenate(known)).max(axis=-1).min(axis=1) > 0.03]
+    _, gradient = score.value_and_gradient(X)
+    expected = np.stack([differences.gradient(lambda z: score(z[None])[0], x, 1e-4) for x in X])
+    scale = np.abs(expected).max(axis=1, keepdims=True) + 1e-6
+    np.testing.assert_array_less(np.abs(gradient - expected) / scale, 1e-2 if isinstance(acquisition, ES) else 1e-6)
+
+
 @EVERY
 def test_backends_agree(backend, acquisition):
     X = np.random.default_rng(0).random((4, 2))

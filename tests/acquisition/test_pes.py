@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from experiments.rejection import information_gain, joint_draws
 from xstar.acquisition import EI, PES, Prepared
-from xstar.acquisition.pes import PESScore
+from xstar.acquisition.pes import PESScore, _best_observation
 from xstar.gp import Hyperparameters, Matern52, Posterior, SquaredExponential, draw_paths
 from xstar.search import Domain, Lattice
 
@@ -174,6 +174,17 @@ def test_pending_values_are_those_of_each_path():
     unshifted = p.mean - np.sum(p.q * score.score.conditioned.shift[..., None, :], axis=-1)
     np.testing.assert_allclose(unshifted[0, 0, :, 0], own, atol=1e-2)
     assert own.std() > 0.05
+
+
+def test_the_best_observation_is_one_inside_the_cube():
+    """A larger value from outside is no incumbent: nothing there can be the maximizer."""
+    X, y = np.array([[0.2, 0.2], [1.5, 0.5], [0.7, 0.6]]), np.array([0.4, 9.0, 0.1])
+    sd = np.array([0.3, 0.1, 0.2])
+    post = Posterior(SE, Hyperparameters([0.4, 0.4], 1.0, 0.05), X, y, sd).by_problem()
+    value, variance = _best_observation(post)
+    assert value.tolist() == [0.4]
+    np.testing.assert_allclose(variance, [[0.09]])
+    assert _best_observation(Posterior(SE, post.hyper, X[None, None, 1:2], y[None, None, 1:2])) is None
 
 
 def test_the_best_observation_counts_with_its_own_noise():
