@@ -37,7 +37,7 @@ from xstar.numerics.arrays import (
     take_rows,
     to_numpy,
 )
-from xstar.numerics.checks import integer, positive
+from xstar.numerics.checks import integer, positive, share
 from xstar.numerics.linalg import log_determinant, safe_cholesky
 from xstar.numerics.normal import log_ndtr, truncated_moments
 
@@ -78,8 +78,9 @@ class EPSettings:
     """Of those after them: far in the tails, sites can chase each other."""
 
     def __post_init__(self) -> None:
-        for name in ("tolerance", "damping", "late_damping", "sequential_damping", "parallel_share"):
-            positive(getattr(self, name), name)
+        positive(self.tolerance, "tolerance")
+        for name in ("damping", "late_damping", "sequential_damping", "parallel_share"):
+            share(getattr(self, name), name)
         integer(self.max_sweeps, "max_sweeps", 1)
         for name in ("max_parallel_sweeps", "late_after", "undamped_sweeps"):
             integer(getattr(self, name), name, 0)

@@ -24,6 +24,7 @@ from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel, Matern52
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import HostArray
+from xstar.numerics.checks import instance, integer, positive, share
 from xstar.numerics.designs import sobol
 from xstar.numerics.normal import hazard, log_ndtr
 from xstar.search import Domain, Objective, cube, inside_cube
@@ -62,6 +63,18 @@ class FeasibilitySettings:
     """How far below the level a log probability may be and still count as likely."""
     ep: EPSettings = field(default_factory=lambda: EPSettings(tolerance=1e-3, max_sweeps=30))
     """Of the results: many hyperparameters share them, and none needs to be exact."""
+
+    def __post_init__(self) -> None:
+        for name in ("base_rates", "amplitudes", "lengthscales", "deciding_lengthscales"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+            for value in getattr(self, name):
+                positive(value, name)
+        for rate in (*self.base_rates, self.level, self.recommended_level):
+            positive(rate, "a probability of feasibility", below=1.0)
+        share(self.relative_level, "relative_level")
+        for name in ("max_results", "num_delegates"):
+            integer(getattr(self, name), name, 1)
+        instance(self.kernel, "kernel", Kernel, "Matern52()")
 
 
 @dataclass(frozen=True)

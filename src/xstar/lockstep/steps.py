@@ -29,14 +29,16 @@ from xstar.acquisition.mean import MeanScore
 from xstar.engine.fit import design_weights
 from xstar.engine.scaling import Scaling
 from xstar.entropy.maximizers import best_of_each
+from xstar.errors import SettingsError
 from xstar.gp import Fixed, Posterior
 from xstar.gp.inference import infer_each_under_best
 from xstar.gp.observations import Observations
 from xstar.lockstep.streams import Streams
 from xstar.methods import Method, ModelSettings
 from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
-from xstar.numerics.checks import array_of
+from xstar.numerics.checks import array_of, instance, integer, positive
 from xstar.search import BoxSearch, SearchSettings, draw_grouped
+from xstar.trial import check_sd
 
 DESIGN = 0xDE5167
 """The seed of what all problems share: where hyperparameters are known, a problem takes the same course alone."""
@@ -55,6 +57,11 @@ class LockstepSettings:
     tolerance: float = 1e-5
     search: SearchSettings = field(default_factory=SearchSettings)
     """Everything else about the search."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_candidates", "num_starts", "max_iterations"):
+            integer(getattr(self, name), name, 1)
+        positive(self.tolerance, "tolerance")
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,13 @@ class Problems:
     noise: float
     method: Method = field(default_factory=Method)
     settings: LockstepSettings = field(default_factory=LockstepSettings)
+
+    def __post_init__(self) -> None:
+        if not callable(self.values):
+            raise SettingsError(f"values must be a function of points (R, m, d); received {self.values!r}.")
+        check_sd(self.noise, "noise")
+        instance(self.method, "method", Method, "Method()")
+        instance(self.settings, "settings", LockstepSettings, "LockstepSettings()")
 
 
 class Record(NamedTuple):

@@ -83,6 +83,13 @@ def positive(value: Any, name: str, below: float = math.inf) -> float:
     return float(value)
 
 
+def share(value: Any, name: str) -> float:
+    """A number greater than zero and not above one."""
+    if positive(value, name) > 1.0:
+        raise SettingsError(f"{name} must be a number > 0 and <= 1; received {value!r}.")
+    return float(value)
+
+
 def as_float(value: Any) -> float:
     """Return a real number as a float; infinite if it is too large for one."""
     try:
