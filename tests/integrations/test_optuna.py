@@ -408,7 +408,9 @@ def test_suggestions_are_visible_to_others_before_the_objective_asks_for_them(an
     assert list(other.trials[-1].params) == ["layers"]
     pending = load_optimizer(other).trials[-1]
     assert (pending.number, pending.state) == (6, "pending")
-    assert pending.diagnostics == {"method": "logei", "fallback": None}
+    assert pending.diagnostics == {
+        "method": "logei", "fallback": None, "kernel": "Matern52", "inference_converged": True,
+    }  # fmt: skip
     assert suggested(trial, MIXED) == pending.params
     assert other.ask(MIXED).params != pending.params
 
