@@ -31,7 +31,6 @@ class Prepared:
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from xstar.acquisition import LogEI
     >>> from xstar.gp import Hyperparameters, Posterior, SquaredExponential
     >>> post = Posterior(SquaredExponential(), Hyperparameters([0.3], 1.0, 0.1), [[0.2], [0.7]], [0.0, 1.0])
