@@ -88,7 +88,7 @@ def zoomed_truth(post: Posterior, setting: Setting, draws: int, seed: int) -> di
     """
     rng = np.random.default_rng(1000 + seed)
     coarse = regular_grid(setting.coarse, setting.d)
-    x = draw_maximizers(post.joined(), 500, rng, num_features=FEATURES).x[0]
+    x = draw_maximizers(post.joined(), 500, rng, num_features=FEATURES).x[0, 0]
     lower, upper = np.quantile(x, 0.02, axis=0), np.quantile(x, 0.98, axis=0)
     margin = 0.1 * (upper - lower) + 0.01
     lower, upper = np.maximum(lower - margin, 0.0), np.minimum(upper + margin, 1.0)
