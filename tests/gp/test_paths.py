@@ -14,7 +14,7 @@ from xstar.numerics import arrays
 
 BOTH = pytest.mark.parametrize("kernel", [SquaredExponential(), Matern52()], ids=["SquaredExponential", "Matern52"])
 KINDS = pytest.mark.parametrize("kind", ["exact", "weights"])
-COUNT = 4_000
+COUNT = 10_000
 
 
 def posterior(kernel, rng, n=8, d=2, noise=0.1, sd=None):
