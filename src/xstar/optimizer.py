@@ -525,8 +525,9 @@ class Optimizer:
             If nothing has been told yet.
         """
         rows = self._rows(points)
+        evidence = self._gather()
         with self._limits():
-            return answers.information(self._model(), rows, self._gather().pending)
+            return answers.information(self._model(evidence), rows, evidence.pending)
 
     def explain(self, trial: TrialLike) -> Explanation:
         """Explain why a trial, or any parameters, are worth evaluating, given everything told but its own result.
@@ -628,9 +629,9 @@ class Optimizer:
     def _gather(self, counts: Callable[[Trial], bool] = lambda _: True) -> Evidence:
         return gather(self._settings, [trial for trial in self._ledger if counts(trial)])
 
-    def _model(self) -> Model:
-        """The model of everything told so far; pending trials have no part in it."""
-        evidence = self._gather()
+    def _model(self, evidence: Evidence | None = None) -> Model:
+        """The model of evidence, by default of everything told so far; pending trials have no part in it."""
+        evidence = evidence or self._gather()
         if evidence.count == 0:
             raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
         return self._models.model(self._settings, evidence)
