@@ -107,7 +107,7 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 # which Optuna does not require, its GPSampler is up to twice as fast.
 $(PEERS)/.peers: pyproject.toml | $(PEERS)/bin/python
 	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0
-	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0 botorch==0.18.1 optuna==5.0.0 greenlet --editable '.[experiments]'
+	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0 botorch==0.18.1 optuna==5.0.0 greenlet --editable '.[campaign,experiments]'
 	@touch $@
 
 $(EXTRAS)/.extras: pyproject.toml | $(EXTRAS)/bin/python

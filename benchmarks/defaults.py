@@ -1,4 +1,4 @@
-"""What the defaults of "pes" are based on: its regret with one setting changed at a time.
+"""What the settings of "pes-alone" are based on: its regret with one of them changed at a time.
 
     python -m benchmarks.defaults [--problems branin gp] [--variants default "SE alone"] [--seeds 10] [--jobs 2]
 
@@ -12,6 +12,7 @@ runs that are not run again.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,19 +22,31 @@ from benchmarks.regret import START, run
 from xstar import Method
 from xstar.acquisition import PES
 from xstar.gp import MAP, Matern52, SliceSampling, SquaredExponential
+from xstar.methods import INDEPENDENT, find_method
+
+DEFAULT = find_method("pes-alone")
+
+
+def _sampling(**settings: Any) -> Method:
+    return replace(DEFAULT, inference=SliceSampling(prior=INDEPENDENT, **settings))
+
+
+def _pes(**settings: Any) -> Method:
+    return replace(DEFAULT, acquisition=PES(**settings))
+
 
 VARIANTS: dict[str, Method] = {
-    "default": Method(),
-    "SE alone": Method(kernel=SquaredExponential()),
-    "Matern alone": Method(kernel=Matern52()),
-    "paper boundary": Method(acquisition=PES(boundary="paper")),
-    "no competing points": Method(acquisition=PES(incumbent="paper")),
-    "no competing maximizers": Method(acquisition=PES(num_competitors=0)),
-    "MAP": Method(inference=MAP()),
-    "H = 4": Method(inference=SliceSampling(num_samples=4)),
-    "H = 20": Method(inference=SliceSampling(num_samples=20)),
-    "20 paths": Method(acquisition=PES(num_samples=20)),
-    "100 paths": Method(acquisition=PES(num_samples=100)),
+    "default": DEFAULT,
+    "SE alone": replace(DEFAULT, kernel=SquaredExponential()),
+    "Matern alone": replace(DEFAULT, kernel=Matern52()),
+    "paper boundary": _pes(boundary="paper"),
+    "no competing points": _pes(incumbent="paper"),
+    "no competing maximizers": _pes(num_competitors=0),
+    "MAP": replace(DEFAULT, inference=MAP(INDEPENDENT)),
+    "H = 4": _sampling(num_samples=4),
+    "H = 20": _sampling(num_samples=20),
+    "20 paths": _pes(num_samples=20),
+    "100 paths": _pes(num_samples=100),
 }
 PROBLEMS: dict[str, tuple[int, ...]] = {
     "branin": (10, 20, 30), "cosines": (10, 20, 30), "gp": (10, 20, 30), "hartmann": (20, 40, 60),

@@ -222,7 +222,7 @@ def study(
     task = lockstep.Problems(
         stages.wrap("function", lambda x: to_numpy(paths.value(move(x, like), np.arange(count)))),
         NOISE,
-        Method(SquaredExponential(), inference, PES(samples)),
+        Method(SquaredExponential(), inference, PES(samples), balance=None),
     )
     start = np.stack([np.random.default_rng([r, 9]).random((START, D)) for r in numbers])
     stages._mark()

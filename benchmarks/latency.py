@@ -62,8 +62,8 @@ def ask(who: str, n: int, path: str) -> tuple[float, list[float]]:
     if who == "Optimizer.ask":
         X, values = data(n)
         trials = [xstar.Trial(k, _params(x), "done", float(y)) for k, (x, y) in enumerate(zip(X, values, strict=True))]
-        xstar.Optimizer.from_trials(trials[:12], [(0.0, 1.0)] * 6).ask()
-        optimizer = xstar.Optimizer.from_trials(trials, [(0.0, 1.0)] * 6)
+        xstar.Optimizer.from_trials(trials[:12], [(0.0, 1.0)] * 6, method="pes-alone").ask()
+        optimizer = xstar.Optimizer.from_trials(trials, [(0.0, 1.0)] * 6, method="pes-alone")
         start = time.process_time()
         point = list(optimizer.ask().params.values())
         return time.process_time() - start, point
@@ -73,7 +73,7 @@ def ask(who: str, n: int, path: str) -> tuple[float, list[float]]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     samplers: dict[str, Any] = {
-        "XstarSampler": lambda: XstarSampler(seed=0),
+        "XstarSampler": lambda: XstarSampler(seed=0, method="pes-alone"),
         "reading only": lambda: XstarSampler(seed=0, method="random"),
         "GPSampler": lambda: optuna.samplers.GPSampler(seed=0),
     }

@@ -23,7 +23,20 @@ from benchmarks.measure import RESULTS, load, save, spawned
 from xstar.numerics.arrays import HostArray
 
 START = 3
-METHODS = ("pes", "pes x4", "pes-nb", "pes-2014", "es", "mes", "ei", "logei", "thompson", "random")
+METHODS = (
+    "pes",
+    "pes x4",
+    "pes-alone",
+    "pes-alone x4",
+    "pes-nb",
+    "pes-2014",
+    "es",
+    "mes",
+    "ei",
+    "logei",
+    "thompson",
+    "random",
+)
 
 
 def run(name: str, method: Any, seed: int, evaluations: int | None = None) -> dict[str, Any]:

@@ -138,6 +138,7 @@ def prepare(setting: Setting, repeat: int) -> Callable[[], list[Any]]:
     named = [{f"x{k}": float(value) for k, value in enumerate(x)} for x in X]
     trials = [xstar.Trial(k, x, "done", float(y)) for k, (x, y) in enumerate(zip(named, values, strict=True))]
     method = xstar.Method(
+        balance=None,
         inference=SliceSampling(num_samples=setting.H),
         acquisition=PES(num_samples=setting.M),
         model=ModelSettings(max_data=NEVER_THIN) if setting.exact else ModelSettings(),

@@ -1,5 +1,7 @@
 """A study in Optuna, in a SQLite file, stopped and continued; at the end, what xstar knows about the optimum.
 
+The objective has no noise, so the best trial is the answer; the last one evaluates what is recommended.
+
 python -m examples.optuna_study
 """
 
@@ -30,7 +32,7 @@ def main() -> None:
         storage = f"sqlite:///{Path(folder) / 'study.db'}"
         for _ in range(2):
             study = optuna.create_study(
-                study_name="example", storage=storage, load_if_exists=True, sampler=XstarSampler(seed=0)
+                study_name="example", storage=storage, load_if_exists=True, sampler=XstarSampler(seed=0, n_trials=16)
             )
             study.optimize(objective, n_trials=8, catch=ArithmeticError)
             print(f"{len(study.trials)} trials, best {study.best_value:.4f} at {study.best_params}")

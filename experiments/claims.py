@@ -15,7 +15,7 @@ from experiments.store import Results
 from experiments.studies import HYDROGEN
 from experiments.surfaces import METHODS as SURFACES
 
-OURS = "pes"
+OURS = "xstar"
 
 
 class Claim(NamedTuple):

@@ -82,7 +82,7 @@ def _regrets(axis: Axes, problem: str, curves: dict[str, Curves]) -> None:
         contender = CONTENDERS[name]
         middle, sd = band(curves[name])
         steps = START + np.arange(len(middle))
-        ours, papers = name == "pes", name in PAPERS
+        ours, papers = name == "xstar", name in PAPERS
         width, style = (2.4 if ours else 1.4 if papers else 1.0), ("-" if ours or papers else "--")
         axis.plot(steps, middle, style, color=contender.color, linewidth=width, label=contender.title, zorder=2 + ours)
         axis.fill_between(steps, middle - sd, middle + sd, color=contender.color, alpha=0.15, linewidth=0)

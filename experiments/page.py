@@ -172,7 +172,7 @@ def _ours(results: Results) -> str:
         for standing in found
     )
     return (
-        f"<h2>PES of xstar against all others</h2>{_paragraph(OURS)}<table><tr><th>Problem, evaluations</th>"
+        f"<h2>xstar against all others</h2>{_paragraph(OURS)}<table><tr><th>Problem, evaluations</th>"
         f"<th>{METHODS[claims.OURS]}</th>{head}<th class=words>Verdict</th></tr>{rows}</table>"
     )
 

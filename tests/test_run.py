@@ -333,7 +333,7 @@ def test_a_progress_bar_on_a_terminal(monkeypatch):
     last = terminal.getvalue().split("\r")[-1]
     assert "6/6" in last
     assert f"best {result.value:.4g} ± " in last
-    assert "bits" in last
+    assert any(f", {purpose}, " in last for purpose in ("explore", "improve", "confirm"))
     assert "regret < " in last
 
 
@@ -436,10 +436,10 @@ def test_a_lucky_draw_does_not_stop_a_run():
     """What the result says must agree with why the run stopped."""
     result = xstar.maximize(
         lambda x: 100.0 * max(0.0, 0.3 - np.hypot(x[0] - 0.8, x[1] - 0.2)), [(0.0, 1.0)] * 2, 30, method=QUICK,
-        tolerance=2.0, seed=0,
+        tolerance=8.0, seed=0,
     )  # fmt: skip
     assert result.stop_reason == "tolerance"
-    assert result.where.regret_quantile(0.95) <= 2.0
+    assert result.where.regret_quantile(0.95) <= 8.0
 
 
 def test_the_draws_of_the_result_confirm_the_tolerance(monkeypatch):

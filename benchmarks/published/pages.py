@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.published import accuracy, core, gpu, growth, regret, speed, studies
+from benchmarks.published import accuracy, campaign, core, gpu, growth, regret, speed, studies
 from benchmarks.published.markdown import Lines, fill, stale
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +76,17 @@ PAGES = (
             "defaults_branin": partial(regret.defaults, "branin"),
             "defaults_gp": partial(regret.defaults, "gp"),
             "failures": regret.failures,
+        },
+    ),
+    Page(
+        "docs/choices.md",
+        {
+            "campaign_methods": campaign.campaign_methods,
+            "campaign_choices": campaign.campaign_choices,
+            "campaign_choices_evaluated": partial(campaign.campaign_choices, "evaluated"),
+            "bbob": campaign.bbob,
+            "tables": campaign.tables,
+            "recommendation": campaign.recommendation,
         },
     ),
     Page("docs/optuna.md", {"through_optuna": regret.through_optuna, "latency": regret.latency}),

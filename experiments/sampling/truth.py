@@ -30,7 +30,7 @@ Rows = NDArray[np.float64]
 DATA = Path(__file__).resolve().parent.parent / "data"
 """Where samples and fits are kept."""
 KERNELS: dict[str, Kernel] = {"SquaredExponential": SquaredExponential(), "Matern52": Matern52()}
-PRIOR = Prior(noise=Gamma(1.0, 1.0))
+PRIOR = Prior(lengthscale=Gamma(2.0, 2.0), noise=Gamma(1.0, 1.0))
 """Like the library's own, but with room for samples that are mostly noise."""
 SCREENED, CLIMBED = 4096, 48
 """Points among which a search for the maximum begins, and how many of them are climbed from."""

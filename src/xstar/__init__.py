@@ -36,6 +36,7 @@ __all__ = [
     "integrations",
     "lockstep",
     "maximize",
+    "methods",
     "minimize",
     "optimize",
     "plots",

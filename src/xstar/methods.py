@@ -13,11 +13,21 @@ from typing import Any
 from xstar.acquisition import EI, ES, MES, PES, Acquisition, LogEI, Thompson
 from xstar.errors import SettingsError
 from xstar.feasibility import FeasibilitySettings
-from xstar.gp import Fixed, Inference, Kernel, Matern52, PosteriorMean, SliceSampling, SquaredExponential
-from xstar.numerics.checks import instance, integer, positive
+from xstar.gp import (
+    Fixed,
+    Gamma,
+    Inference,
+    Kernel,
+    Matern52,
+    PosteriorMean,
+    Prior,
+    SliceSampling,
+    SquaredExponential,
+)
+from xstar.numerics.checks import instance, integer, not_negative, positive
 from xstar.search import SearchSettings
 
-__all__ = ["METHODS", "Method", "ModelSettings", "WarpSettings", "find_method", "name_of"]
+__all__ = ["INDEPENDENT", "METHODS", "Balance", "Method", "ModelSettings", "WarpSettings", "find_method", "name_of"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,8 @@ class ModelSettings:
     """Values that a model is fitted to, because the work grows with their cube (`python -m benchmarks.latency`)."""
     num_neighbors: int = 5
     """Where there are more, those that are averaged to tell the best, so that luck with the noise does not decide."""
-    warp: WarpSettings = field(default_factory=WarpSettings)
+    warp: WarpSettings | tuple[WarpSettings, ...] = (WarpSettings(), WarpSettings(below=0.5))
+    """Output transforms; of several, the one under which the values told are most probable."""
     least_noise: float = 1e-6
     """Without noise, values of standard deviation 1 still have this much: what float64 can tell apart."""
     most_noise: float = 1e6
@@ -67,6 +78,11 @@ class ModelSettings:
     """Of scores and of the posterior mean; an acquisition has its own for sample paths."""
     flat: float = 1e-9
     """Posterior means of y that differ by less are the same: then a point that was evaluated is recommended."""
+    caution: float = 1.0
+    """A point that was not evaluated is recommended if it is known to be better than one that was: by this many
+    standard deviations of the difference (`python -m benchmarks.campaign`)."""
+    caution_among_tested: float = 0.5
+    """So is a tested point that does not have the best value told."""
     least_information: float = 1e-9
     """In nats: an evaluation that is expected to tell less tells nothing."""
     lookahead: int = 64
@@ -79,12 +95,62 @@ class ModelSettings:
         for name in ("max_data", "num_neighbors", "num_candidates", "max_centers"):
             integer(getattr(self, name), name, 1)
         integer(self.lookahead, "lookahead", 2)
+        not_negative(self.caution, "caution")
+        not_negative(self.caution_among_tested, "caution_among_tested")
         for name in ("least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat",
                      "least_information", "feasible_enough"):  # fmt: skip
             positive(getattr(self, name), name)
-        instance(self.warp, "warp", WarpSettings, "WarpSettings()")
+        if isinstance(self.warp, list | tuple):
+            object.__setattr__(self, "warp", tuple(self.warp))
+        if not self.warps:
+            raise SettingsError("warp must be WarpSettings or several of them; received none.")
+        for warp in self.warps:
+            instance(warp, "warp", WarpSettings, "WarpSettings()")
         instance(self.search, "search", SearchSettings, "SearchSettings()")
         instance(self.feasibility, "feasibility", FeasibilitySettings, "FeasibilitySettings()")
+
+    @property
+    def warps(self) -> tuple[WarpSettings, ...]:
+        """The output transforms to choose from."""
+        return self.warp if isinstance(self.warp, tuple) else (self.warp,)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Which evaluations are spent on information, and which on good values.
+
+    An acquisition that measures information about the optimum has no reason to evaluate the optimum itself. With a
+    balance, a part of the suggestions is there to improve on the best point by LogEI, the recommendation is evaluated
+    when it is known to be better than everything tested, and the other suggestions are those of the acquisition. The
+    defaults were chosen by `python -m benchmarks.campaign`.
+
+    Parameters
+    ----------
+    improve : float
+        The share of suggestions that improve, from 0 to 1.
+    improve_above : float
+        They do so only while what may be left to find above the best tested point exceeds this many standard deviations
+        of the noise: below that, another look at the best place says little and information tells more.
+    confirm : float
+        The recommendation is evaluated when what it is known to gain over the best tested point exceeds this many times
+        what may be left to find beyond it; 0 never does.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> from xstar.methods import Balance
+    >>> only_information = xstar.Method(balance=None)
+    >>> more_of_it = xstar.Method(balance=Balance(improve=0.25))
+    """
+
+    improve: float = 2.0 / 3.0
+    improve_above: float = 0.1
+    confirm: float = 1.0
+
+    def __post_init__(self) -> None:
+        not_negative(self.improve, "improve", 1.0)
+        not_negative(self.improve_above, "improve_above")
+        not_negative(self.confirm, "confirm")
 
 
 @dataclass(frozen=True)
@@ -102,6 +168,9 @@ class Method:
         What an evaluation is worth. With None, points are drawn at random (the model still recommends).
     model : ModelSettings
         How models are fitted and searched.
+    balance : Balance, optional
+        How an acquisition that measures information by sampled maxima (`PES`) shares the evaluations with improvement
+        and confirmation; others are not balanced. With None, all suggestions are those of the acquisition.
 
     Raises
     ------
@@ -122,6 +191,7 @@ class Method:
     inference: Inference = field(default_factory=SliceSampling)
     acquisition: Acquisition | None = field(default_factory=PES)
     model: ModelSettings = field(default_factory=ModelSettings)
+    balance: Balance | None = field(default_factory=Balance)
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, list | tuple):
@@ -134,6 +204,8 @@ class Method:
         if self.acquisition is not None:
             instance(self.acquisition, "acquisition", Acquisition, "PES()")
         instance(self.model, "model", ModelSettings, "ModelSettings(max_data=300)")
+        if self.balance is not None:
+            instance(self.balance, "balance", Balance, "Balance()")
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -146,12 +218,24 @@ class Method:
         return not isinstance(self.inference, Fixed)
 
 
+INDEPENDENT = Prior(lengthscale=Gamma(2.0, 2.0))
+"""The prior of the methods that stay as the paper has them: every coordinate has a lengthscale of its own."""
+
+
+def _as_published(acquisition: Acquisition, inference: Inference | None = None) -> Method:
+    """A method as papers have it: nothing but its acquisition, recommending by the posterior mean alone."""
+    sampling = inference or SliceSampling(prior=INDEPENDENT)
+    plain = ModelSettings(caution=0.0, caution_among_tested=0.0, warp=WarpSettings())
+    return Method(inference=sampling, acquisition=acquisition, model=plain, balance=None)
+
+
 METHODS: dict[str, Callable[[], Method]] = {
     "pes": Method,
-    "pes-nb": lambda: Method(inference=PosteriorMean()),
-    "pes-2014": lambda: Method(acquisition=PES(boundary="paper", incumbent="paper", paths="weights")),
-    "es": lambda: Method(acquisition=ES()),
-    "ei": lambda: Method(acquisition=EI()),
+    "pes-alone": lambda: _as_published(PES()),
+    "pes-nb": lambda: _as_published(PES(), PosteriorMean(SliceSampling(prior=INDEPENDENT))),
+    "pes-2014": lambda: _as_published(PES(boundary="paper", incumbent="paper", paths="weights")),
+    "es": lambda: _as_published(ES()),
+    "ei": lambda: _as_published(EI()),
     "logei": lambda: Method(acquisition=LogEI()),
     "thompson": lambda: Method(acquisition=Thompson()),
     "mes": lambda: Method(acquisition=MES()),

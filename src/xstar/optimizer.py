@@ -45,8 +45,8 @@ class Optimizer:
     direction : {"maximize", "minimize"}
         Whether larger or smaller values are better.
     method : str or Method
-        How points are chosen: "pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random", or a
-        `Method` of your own.
+        How points are chosen: "pes", "logei", "thompson", "mes", "random"; "pes-alone", "pes-nb", "pes-2014", "es",
+        "ei", as papers have them; or a `Method` of your own.
     seed : int, optional
         A whole number; None draws one.
     noise : float, optional
@@ -231,12 +231,14 @@ class Optimizer:
     # Asking
 
     @overload
-    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
+    def ask(self, *, fixed: Mapping[str, Any] | None = None, last: bool = False) -> Trial: ...
 
     @overload
-    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
+    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None, last: bool = False) -> list[Trial]: ...
 
-    def ask(self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
+    def ask(
+        self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None, last: bool = False
+    ) -> Trial | list[Trial]:
         """Suggest the next point to evaluate, or a batch of points that are informative together.
 
         Every point asked for is pending until its value is told, it is failed or withdrawn; later suggestions count on
@@ -248,6 +250,8 @@ class Optimizer:
             The size of a batch; without it, one trial is returned and no list.
         fixed : dict, optional
             Some parameters, held at values of your choice: the others are what tells most then.
+        last : bool
+            Whether no other evaluation will follow: then the recommendation is evaluated, if it has not been yet.
 
         Returns
         -------
@@ -265,19 +269,19 @@ class Optimizer:
             If a simpler method had to choose the point.
         """
         if count is None:
-            return self._ask_one(fixed)
+            return self._ask_one(fixed, last)
         integer(count, "count", 1)
         batch: list[Trial] = []
         for _ in range(count):
             try:
-                batch.append(self._ask_one(fixed))
+                batch.append(self._ask_one(fixed, last))
             except SpaceExhausted:
                 if not batch:
                     raise
                 break
         return batch
 
-    def propose(self, number: int, fixed: Mapping[str, Any] | None = None) -> Trial:
+    def propose(self, number: int, fixed: Mapping[str, Any] | None = None, *, last: bool = False) -> Trial:
         """Return what `ask` would return as the trial of a number; nothing is recorded.
 
         Parameters
@@ -286,6 +290,8 @@ class Optimizer:
             Of the trial, from 0.
         fixed : dict, optional
             Some parameters, held at values of your choice.
+        last : bool
+            Whether no other evaluation will follow.
 
         Returns
         -------
@@ -304,11 +310,11 @@ class Optimizer:
         # The first points need no linear algebra, and need not wait for it to be loaded; unless some have failed.
         modelled = needs_model(self._settings, evidence) or len(evidence.failed) > 0
         with self._limits() if modelled else nullcontext():
-            found = suggest(self._settings, evidence, self._models, number, within)
+            found = suggest(self._settings, evidence, self._models, number, within, last=last)
         return Trial(number, {**self.space.decode(found.row), **held}, diagnostics=found.diagnostics)
 
-    def _ask_one(self, fixed: Mapping[str, Any] | None) -> Trial:
-        trial = self.propose(self._ledger.next_number, fixed)
+    def _ask_one(self, fixed: Mapping[str, Any] | None, last: bool) -> Trial:
+        trial = self.propose(self._ledger.next_number, fixed, last=last)
         if trial.diagnostics["fallback"] is not None:
             warnings.warn(
                 f"trial {trial.number} was suggested by {trial.diagnostics['method']}: "
@@ -446,21 +452,33 @@ class Optimizer:
 
     # What is known
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, *, tested: bool = False) -> Recommendation:
         """Return the point with the best posterior mean.
+
+        Parameters
+        ----------
+        tested : bool
+            Whether it shall be one that has been evaluated. By default that is not asked for, but a point that has not
+            been evaluated is recommended only if it is known to be better than the best one that has.
 
         Returns
         -------
         Recommendation
-            The parameters, the posterior mean there and its standard deviation.
+            The parameters, the posterior mean there and its standard deviation, and whether they were evaluated.
 
         Raises
         ------
         TrialError
-            If nothing has been told yet.
+            If nothing has been told yet; or, for a tested point, nothing inside the space.
         """
         with self._limits():
-            return answers.recommendation(self._model())
+            model = self._model()
+            if not tested:
+                return answers.recommendation(model)
+            found = answers.best_tested(model)
+        if found is None:
+            raise TrialError("no point of the space has been evaluated yet; what was told lies outside it.")
+        return found
 
     def where(self, num_samples: int = 200) -> OptimumPosterior:
         """Draw where the optimum is, and how much better it is than the recommendation.

@@ -70,7 +70,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The point with the best posterior mean.
+    """The point to use: the best posterior mean, of all points or of those that were evaluated.
 
     Attributes
     ----------
@@ -82,12 +82,20 @@ class Recommendation:
         And its standard deviation: of the function, not of another noisy evaluation.
     feasibility : float
         The probability that an evaluation there is feasible; 1 if none has failed.
+    confirmed : bool
+        Whether the point has been evaluated.
     """
 
     params: Mapping[str, Any]
     mean: float
     sd: float
     feasibility: float = 1.0
+    confirmed: bool = False
+
+    @property
+    def value_in_words(self) -> str:
+        """The value there, and whether it rests on an evaluation."""
+        return f"{self.mean:.6g} ± {self.sd:.2g} ({'evaluated' if self.confirmed else 'not evaluated yet'})"
 
     @property
     def x(self) -> HostArray:
@@ -119,6 +127,14 @@ class Explanation:
         The method that made the suggestion, or a simpler one that it fell back to; None if it was not asked for.
     fallback : str or None
         Why it fell back.
+    purpose : str or None
+        What the suggestion was for: to "explore", to "improve" on the best tested point, or to "confirm" the
+        recommendation; None if the method has one purpose only.
+    gain : float or None
+        What the recommendation was known to gain over the best tested point when the suggestion was made, if that was
+        looked at.
+    left : float or None
+        What was expected to be left to find above the best tested point then, likewise.
     """
 
     params: Mapping[str, Any]
@@ -130,6 +146,9 @@ class Explanation:
     feasibility: float
     method: str | None
     fallback: str | None
+    purpose: str | None = None
+    gain: float | None = None
+    left: float | None = None
 
     def __str__(self) -> str:
         lines = [
@@ -142,7 +161,23 @@ class Explanation:
             lines.append(f"P(feasible)            {self.feasibility:.0%}")
         if self.method is not None:
             lines.append(f"suggested by           {self.method}" + (f" ({self.fallback})" if self.fallback else ""))
+        if self.reason is not None:
+            lines.append(f"purpose                {self.reason}")
         return "\n".join(lines)
+
+    @property
+    def reason(self) -> str | None:
+        """What the suggestion was for, in words; None if the method has one purpose only."""
+        if self.purpose is None:
+            return None
+        if self.purpose == "confirm":
+            gain = "" if self.gain is None else f": {self.gain:+.2g} expected"
+            beyond = None if self.gain is None or self.left is None else max(self.left - self.gain, 0.0)
+            return f"confirms the recommendation{gain}" + (
+                "" if beyond is None else f", {beyond:.2g} may be left beyond it"
+            )
+        left = "" if self.left is None else f": {self.left:.2g} may be left above the best tested point"
+        return f"looks for {'a better value' if self.purpose == 'improve' else 'the optimum'}{left}"
 
 
 @dataclass(frozen=True)
@@ -168,7 +203,7 @@ class OptimumPosterior:
     >>> for x in (0.0, 0.2, 0.4, 0.7, 1.0):
     ...     _ = opt.tell([x], -((x - 0.3) ** 2))
     >>> low, high = opt.where(50).interval("x0", 0.9)
-    >>> 0.2 < low < 0.3 < high < 0.5
+    >>> 0.29 < low < high < 0.31
     True
     """
 

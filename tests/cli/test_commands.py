@@ -287,8 +287,12 @@ def test_recommend_and_where_are_those_of_the_optimizer(ok, line, stored):
     opt = reference(stored())
     best = opt.recommend()
     answer = ok("recommend", line, "--json").json
-    assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, "feasibility": 1.0}
-    assert ok("recommend", line).out == f"  x = {best.params['x']}\nvalue there: {best.mean:.6g} ± {best.sd:.2g}\n"
+    known = {"feasibility": 1.0, "confirmed": best.confirmed}
+    assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, **known}
+    assert ok("recommend", line).out == f"  x = {best.params['x']}\nvalue there: {best.value_in_words}\n"
+    tested = ok("recommend", line, "--tested", "--json").json
+    assert tested["params"] == opt.recommend(tested=True).params
+    assert tested["confirmed"]
     found = opt.where(20)
     answer = ok("where", line, "--samples", "20", "--json").json
     assert answer["samples"] == found.params

@@ -459,7 +459,7 @@ DIES_THINKING = """
 import os, signal
 from xstar.cli import main
 from xstar.integrations.optuna import XstarSampler
-XstarSampler.suggest = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+XstarSampler.suggest = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 main(["run", "study.toml", "--budget", "3", "--", "echo", "1"])
 """
 
@@ -484,8 +484,8 @@ def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored
     """It came while the next point was being looked for."""
     original = module.begin
 
-    def interrupted(*arguments):
-        begun = original(*arguments)
+    def interrupted(*arguments, **more):
+        begun = original(*arguments, **more)
         os.kill(os.getpid(), signal.SIGINT)
         return begun
 

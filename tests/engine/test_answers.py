@@ -35,7 +35,7 @@ def test_a_recommendation_is_the_best_row_in_the_users_units(direction):
     model = model_of(opt)
     best = answers.recommendation(model)
     mean, sd = opt.predict([best.params])
-    assert best.params == opt.space.decode(model.best_row)
+    assert best.params == opt.space.decode(model.recommended_row)
     assert (best.mean, best.sd, best.feasibility) == (pytest.approx(mean[0]), pytest.approx(sd[0]), 1.0)
     everywhere, _ = opt.predict([{"x": x, "c": c} for x in np.linspace(0.0, 10.0, 101) for c in "ab"])
     extreme = everywhere.max() if direction == "maximize" else everywhere.min()
@@ -45,7 +45,7 @@ def test_a_recommendation_is_the_best_row_in_the_users_units(direction):
 def test_a_recommendation_after_failures_says_how_feasible_it_is():
     model = model_of(told(failures=(9.5, 9.8, 10.0)))
     best = answers.recommendation(model)
-    assert best.feasibility == pytest.approx(model.feasible(model.best_row[None])[0])
+    assert best.feasibility == pytest.approx(model.feasible(model.recommended_row[None])[0])
     assert 0.5 < best.feasibility < 1.0
 
 

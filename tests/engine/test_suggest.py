@@ -16,7 +16,7 @@ from xstar.gp import MAP, Matern52
 from xstar.numerics.ascent import Evaluation
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
-SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
+SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128), balance=None)
 BOTH = pytest.mark.parametrize("method", [QUICK, SMALL_PES], ids=["logei", "pes"])
 LINE = [(0.0, 1.0)]
 SPACES = [LINE, {"x0": Real(0.0, 1.0), "k": Integer(1, 4), "c": Categorical(["u", "v", "w"])}]

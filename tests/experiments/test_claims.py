@@ -196,7 +196,7 @@ def test_words(interval, text):
 class TestStandings:
     def test_who_is_ahead(self):
         methods = {
-            "pes": level(0.0),
+            "xstar": level(0.0),
             "ei": level(-1.0),
             "mes": early(-1.0),
             "logei": late(-1.0),
@@ -204,14 +204,14 @@ class TestStandings:
             "thompson": level(0.0),
             "random": level(-2.0),
         }
-        (found,) = standings({"branin": methods}, ("pes", "ei", "mes", "logei", "es", "thompson", "pes-nb"))
+        (found,) = standings({"branin": methods}, ("xstar", "ei", "mes", "logei", "es", "thompson", "pes-nb"))
         assert (found.problem, found.evaluations) == ("branin", START - 1 + LENGTH)
-        assert found.median == np.median(methods["pes"].regret[:, -1])
+        assert found.median == np.median(methods["xstar"].regret[:, -1])
         assert list(found.rivals) == ["ei", "mes", "logei", "es", "thompson"], (
             "neither itself nor who was not asked for"
         )
         assert found.rivals["ei"] == (
-            np.median(methods["ei"].regret[:, -1]), compare(methods["pes"], methods["ei"]),
+            np.median(methods["ei"].regret[:, -1]), compare(methods["xstar"], methods["ei"]),
         )  # fmt: skip
         assert found.ahead_in_the_end == ["ei", "logei"]
         assert found.ahead_on_average == ["ei", "mes"]
@@ -227,20 +227,20 @@ class TestStandings:
         ],
     )
     def test_words(self, rival, verdict):
-        (found,) = standings({"branin": {"pes": level(0.0), "ei": rival}}, ("ei",))
+        (found,) = standings({"branin": {"xstar": level(0.0), "ei": rival}}, ("ei",))
         assert found.verdict == verdict
 
     def test_without_ours(self):
         assert standings({"branin": {"ei": level(0.0)}}, ("ei",)) == []
 
     def test_without_rivals(self):
-        (found,) = standings({"branin": {"pes": level(0.0)}}, ("ei",))
+        (found,) = standings({"branin": {"xstar": level(0.0)}}, ("ei",))
         assert found.rivals == {}
         assert found.verdict.startswith("No method does better")
 
     def test_every_problem_in_its_order(self):
         names = ["hartmann", "branin"]
-        assert [s.problem for s in standings({name: {"pes": level(0.0)} for name in names}, ())] == names
+        assert [s.problem for s in standings({name: {"xstar": level(0.0)} for name in names}, ())] == names
 
 
 def likenesses(es, pes):

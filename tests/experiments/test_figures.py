@@ -174,7 +174,7 @@ class TestPage:
     def test_says_where_ours_stands(self, whole):
         _, results, paths = whole
         text = read(paths[-1]).text
-        begin = text.index("PES of xstar against all others")
+        begin = text.index("xstar against all others")
         for standing in claims.standings(results, FIGURED):
             at = text.index(f"{PROBLEMS[standing.problem]}, {standing.evaluations}", begin)
             end = text.index(standing.verdict, at)
@@ -264,7 +264,7 @@ class TestCurves:
     def test_ours_is_on_top(self, tmp_path):
         (axis,) = figures.draw_problems(fill(tmp_path, ["branin"])).axes
         ours, *others = axis.get_lines()
-        assert ours.get_label() == METHODS["pes"]
+        assert ours.get_label() == METHODS["xstar"]
         assert all(ours.get_zorder() > line.get_zorder() for line in others)
         assert all(ours.get_linewidth() > line.get_linewidth() for line in others)
 

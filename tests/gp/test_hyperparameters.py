@@ -4,7 +4,7 @@ from scipy import stats
 
 from tests.oracles import differences
 from xstar.errors import DataError, SettingsError
-from xstar.gp import Gamma, Hyperparameters, Prior
+from xstar.gp import CommonScale, Gamma, Hyperparameters, Prior
 
 
 def test_numbers_and_lists_become_arrays():
@@ -79,8 +79,30 @@ def test_prior_density_is_that_of_gamma_variables_in_log_space(backend, rng):
     np.testing.assert_allclose(backend.numpy(gradient)[0], slope, rtol=1e-7)
 
 
+def test_lengthscales_with_a_common_scale_are_correlated_log_normal_variables(backend, rng):
+    prior = Prior(lengthscale=CommonScale(median=0.7, common=0.8, own=0.5))
+    covariance = 0.5**2 * np.eye(3) + 0.8**2
+    theta = rng.standard_normal((6, 5))
+    value, gradient = prior.log_density_and_gradient(backend.array(theta))
+    expected = stats.multivariate_normal(np.full(3, np.log(0.7)), covariance).logpdf(theta[:, :3])
+    for k, (a, b) in enumerate([(2.0, 1.0), (1.0, 10.0)], start=3):
+        expected += stats.gamma(a, scale=1.0 / b).logpdf(np.exp(theta[:, k])) + theta[:, k]
+    np.testing.assert_allclose(backend.numpy(value), expected, rtol=1e-10)
+    slope = differences.gradient(lambda t: prior.log_density_and_gradient(t)[0], theta[0])
+    np.testing.assert_allclose(backend.numpy(gradient)[0], slope, rtol=1e-6)
+    draws = prior.from_normal(prior.draw_scores(20_000, 3, rng))[:, :3]
+    np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.04)
+    np.testing.assert_allclose(draws.mean(axis=0), np.log(0.7), atol=0.04)
+
+
+@pytest.mark.parametrize("field", ["median", "common", "own"])
+def test_a_common_scale_that_makes_no_sense_is_refused(field):
+    with pytest.raises(SettingsError, match=f"{field} of a CommonScale must be a number > 0"):
+        CommonScale(**{field: 0.0})
+
+
 def test_prior_draws_follow_the_prior_and_stay_in_the_box(rng):
-    prior = Prior()
+    prior = Prior(Gamma(2.0, 2.0))
     draws = prior.from_normal(prior.draw_scores(20_000, 2, rng))
     lower, upper = prior.box(2)
     assert np.all((draws >= lower - 1e-9) & (draws <= upper + 1e-9))
@@ -90,7 +112,7 @@ def test_prior_draws_follow_the_prior_and_stay_in_the_box(rng):
 
 def test_the_stated_ranges_of_the_default_prior():
     prior = Prior()
-    for gamma, low, high in ((prior.lengthscale, 0.18, 2.4), (prior.amplitude, 0.36, 4.7), (prior.noise, 0.005, 0.3)):
+    for gamma, low, high in ((prior.lengthscale, 0.13, 7.8), (prior.amplitude, 0.36, 4.7), (prior.noise, 0.005, 0.3)):
         assert gamma.quantile(0.05) == pytest.approx(low, rel=0.03)
         assert gamma.quantile(0.95) == pytest.approx(high, rel=0.03)
 
@@ -112,7 +134,7 @@ def test_small_shapes_have_a_box_and_draws_without_warning(rng):
 
 
 def test_the_box_holds_nearly_all_of_the_prior():
-    lower, upper = (np.exp(end) for end in Prior().box(1))
+    lower, upper = (np.exp(end) for end in Prior(Gamma(2.0, 2.0)).box(1))
     for k, (shape, rate) in enumerate([(2.0, 2.0), (2.0, 1.0), (1.0, 10.0)]):
         assert stats.gamma(shape, scale=1.0 / rate).cdf(lower[k]) == pytest.approx(1e-6, rel=1e-3)
         assert stats.gamma(shape, scale=1.0 / rate).sf(upper[k]) == pytest.approx(1e-6, rel=1e-3)

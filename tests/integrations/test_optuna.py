@@ -499,8 +499,8 @@ def spy_on_proposals(monkeypatch, meanwhile=None):
     """The numbers of the trials proposed; `meanwhile` happens after each proposal, before it is shared."""
     calls, propose = [], Optimizer.propose
 
-    def spy(self, number, fixed=None):
-        suggestion = propose(self, number, fixed)
+    def spy(self, number, fixed=None, **more):
+        suggestion = propose(self, number, fixed, **more)
         calls.append(number)
         if meanwhile is not None:
             meanwhile(suggestion)
@@ -901,7 +901,9 @@ def test_trials_that_lack_a_parameter_say_nothing():
 
 def test_a_parameter_that_is_held_fixed_later_says_the_same_to_the_sampler_and_to_load_optimizer(monkeypatch):
     used, propose = [], Optimizer.propose
-    monkeypatch.setattr(Optimizer, "propose", lambda self, *rest: used.append(self) or propose(self, *rest))
+    monkeypatch.setattr(
+        Optimizer, "propose", lambda self, *rest, **more: used.append(self) or propose(self, *rest, **more)
+    )
     study = study_of(sampler())
     evaluate(study, {**LINE, "k": IntDistribution(1, 5)}, lambda params: bump(params["x"]) + params["k"], 6)
     evaluate(study, {**LINE, "k": IntDistribution(3, 3)}, lambda params: bump(params["x"]) + params["k"], 2)

@@ -37,7 +37,9 @@ def reads(monkeypatch):
 def proposed(monkeypatch):
     """The numbers of the trials that points were looked for."""
     calls, propose = [], Optimizer.propose
-    monkeypatch.setattr(Optimizer, "propose", lambda self, n, *fixed: calls.append(n) or propose(self, n, *fixed))
+    monkeypatch.setattr(
+        Optimizer, "propose", lambda self, n, *fixed, **more: calls.append(n) or propose(self, n, *fixed, **more)
+    )
     return calls
 
 

@@ -43,6 +43,8 @@ class Acquisition(ABC):
 
     informative: ClassVar[bool] = False
     """Whether its scores are nats of information about the maximizer: none is below zero, and zero is of no use."""
+    samples_maxima: ClassVar[bool] = False
+    """Whether its scores have `sampled_maxima`: then its suggestions can be balanced."""
 
     def prepare(
         self,
@@ -132,6 +134,11 @@ class Score(Protocol):
     @property
     def starts(self) -> Array | None:
         """Points (R, k, d) near which the score is likely to be large, if any are known."""
+        return None
+
+    @property
+    def sampled_maxima(self) -> Array | None:
+        """The heights (R, N) of the sampled maxima that the score is about, if there are any."""
         return None
 
     def value(self, X: Array, /) -> Array:

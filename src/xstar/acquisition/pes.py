@@ -125,6 +125,7 @@ class PES(Acquisition):
     num_competitors: int = 10
     settings: PESSettings = PESSettings()
     informative: ClassVar[bool] = True
+    samples_maxima: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         integer(self.num_samples, "num_samples", 1)
@@ -277,6 +278,12 @@ class PESScore(Score):
         """Where maxima are expected is where an observation may tell most about them."""
         x = self.maximizers.x
         return namespace(x).reshape(x, (x.shape[0], -1, x.shape[-1]))
+
+    @property
+    def sampled_maxima(self) -> Array:
+        """Of the paths as they were drawn, before pending points."""
+        value = self.maximizers.value
+        return namespace(value).reshape(value, (value.shape[0], -1))
 
     def rough(self) -> PESScore:
         """Return the score of a few samples only."""

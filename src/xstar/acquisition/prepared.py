@@ -66,6 +66,11 @@ class Prepared:
         """Points (R, k, d) near which a search for the best score should begin, if any are known."""
         return self.score.starts
 
+    @property
+    def sampled_maxima(self) -> Array | None:
+        """The heights (R, N) of the sampled maxima that the score is about, if there are any."""
+        return self.score.sampled_maxima
+
     def __call__(self, X: ArrayLike) -> Array:
         """Scores at points (n, d), shape (n,); of several problems (R, n)."""
         return self._alone(self._values(self.score, self._points(X)))

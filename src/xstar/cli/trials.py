@@ -37,11 +37,14 @@ def begin(
     snapshot: Snapshot,
     claim: Callable[[optuna.Trial], None] = lambda _: None,
     retry: Callable[[Callable[[], Any]], Any] = lambda action: action(),
+    *,
+    last: bool = False,
 ) -> tuple[optuna.Trial, Sequence[FrozenTrial]]:
     """Begin the next trial, with all its parameters, and return it with all trials as they are then.
 
-    The point is chosen by a snapshot of the study. `claim` is called before that, because it may take a while. Every
-    step goes through `retry`, which may try again what a database refuses.
+    The point is chosen by a snapshot of the study; that of the `last` evaluation is the recommendation. `claim` is
+    called before that, because it may take a while. Every step goes through `retry`, which may try again what a
+    database refuses.
     """
     with warnings.catch_warnings():
         # Workers send heartbeats themselves.
@@ -52,7 +55,7 @@ def begin(
     varying = [name for name, distribution in distributions.items() if not distribution.single()]
     params, trials = {}, None
     if not settled(frozen, distributions).keys() >= set(varying):
-        found = retry(lambda: opened.sampler.suggest(opened.study, frozen, snapshot))
+        found = retry(lambda: opened.sampler.suggest(opened.study, frozen, snapshot, last=last))
         params, trials = {name: found.params[name] for name in varying if name in found.params}, found.trials
     retry(lambda: adapter.set_params(trial, distributions, params))
     return trial, retry(lambda: opened.study.get_trials(deepcopy=False)) if trials is None else trials

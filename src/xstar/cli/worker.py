@@ -116,13 +116,16 @@ class Worker:
         """One more evaluation, or why there are no more."""
         snapshot = self._snapshot or self._with_retries(self._read_study)
         self._snapshot = None
-        if count(snapshot.trials) >= self.settings.budget:
+        there = count(snapshot.trials)
+        if there >= self.settings.budget:
             return self._complete(snapshot.trials)
         try:
             check_not_exhausted(snapshot)
         except SpaceExhausted:
             return "exhausted"
-        trial, trials = begin(self.opened, snapshot, self._claim, self._with_retries)
+        trial, trials = begin(
+            self.opened, snapshot, self._claim, self._with_retries, last=there + 1 == self.settings.budget
+        )
         if self._asked_to_stop:
             self._give_back(trial)
             return None

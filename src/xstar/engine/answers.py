@@ -17,11 +17,24 @@ from xstar.trial import Explanation, OptimumPosterior, Recommendation
 
 
 def recommendation(model: Model) -> Recommendation:
-    """Return the point with the best posterior mean."""
-    row = model.best_row[None]
-    mean, sd = model.predict_values(row)
-    params = model.settings.space.decode(model.best_row)
-    return Recommendation(params, float(mean[0]), float(sd[0]), float(model.feasible(row)[0]))
+    """Return the point with the best posterior mean, or the best tested one where that is as good as known."""
+    return _recommendation(model, model.recommended_row)
+
+
+def best_tested(model: Model) -> Recommendation | None:
+    """Return the point with the best posterior mean among those evaluated; None if none of them is legal."""
+    return None if model.tested_row is None else _recommendation(model, model.tested_row)
+
+
+def _recommendation(model: Model, row: HostArray) -> Recommendation:
+    mean, sd = model.predict_values(row[None])
+    return Recommendation(
+        model.settings.space.decode(row),
+        float(mean[0]),
+        float(sd[0]),
+        float(model.feasible(row[None])[0]),
+        model.evidence.was_tested(row),
+    )
 
 
 def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
@@ -63,4 +76,7 @@ def explanation(
         feasibility=float(model.feasible(row)[0]),
         method=diagnostics.get("method"),
         fallback=diagnostics.get("fallback"),
+        purpose=diagnostics.get("purpose"),
+        gain=diagnostics.get("gain"),
+        left=diagnostics.get("left"),
     )

@@ -60,6 +60,10 @@ class Evidence:
         pairs = ((self.X, other.X), (self.values, other.values), (self.sd, other.sd), (self.failed, other.failed))
         return all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in pairs)
 
+    def was_tested(self, row: HostArray) -> bool:
+        """Return whether a point (d,) has been evaluated."""
+        return bool(np.any(np.all(np.abs(self.X - row) < SAME_ROW, axis=1)))
+
     def excluded(self, domain: Domain, noise: float | None) -> frozenset[bytes]:
         """Return the keys of points of a domain where another evaluation would tell nothing new.
 

@@ -15,7 +15,7 @@ from xstar.engine.thinning import thin
 from xstar.errors import DataError
 from xstar.feasibility import Feasibility
 from xstar.gp import Hyperparameters, Matern52, Posterior
-from xstar.gp.inference import infer_under_best
+from xstar.gp.inference import infer_each_under_best
 from xstar.gp.observations import Observations
 from xstar.methods import ModelSettings
 from xstar.numerics.arrays import HostArray, move
@@ -28,15 +28,22 @@ def fit(settings: Settings, evidence: Evidence) -> Model:
     own, domain, method = settings.model, settings.space.domain, settings.strategy
     kept = thin(evidence.X, evidence.values, own.max_data, own.num_neighbors)
     X, values = evidence.X[kept], evidence.values[kept]
-    scaling = Scaling.fit(values, design_weights(X, own), own.warp) if method.standardizes else Scaling()
+    scalings = candidate_scalings(X, values, own) if method.standardizes else [Scaling()]
+    y = np.stack([scaling.forward(values) for scaling in scalings])
     # A noise of 1e300 in values of 1e-200 overflows: as much as anything can be is then enough.
     with np.errstate(over="ignore"):
-        noise_sd = np.clip(evidence.sd[kept] * scaling.slope(values), own.least_noise, own.most_noise)
+        slopes = np.stack([scaling.slope(values) for scaling in scalings])
+        noise_sd = np.clip(evidence.sd[kept] * slopes, own.least_noise, own.most_noise)
+    versions = Observations.check(*(move(part, settings.like) for part in (X, y, noise_sd)))
+    (chosen,) = infer_each_under_best(
+        method.kernels, method.inference, versions, Seeds(settings.seed).inference(), domain.groups,
+        log_jacobian=np.array([[scaling.log_jacobian(values) for scaling in scalings]]),
+    )  # fmt: skip
+    which = int(chosen.sets[0])
+    scaling, data, inferred = scalings[which], versions.alone(which), chosen.inferred.alone()
+    noise_sd = noise_sd[which]
+    with np.errstate(over="ignore"):
         next_noise = math.nan if settings.noise is None else settings.noise * scaling.slope_of_bulk
-    data = Observations.check(*(move(part, settings.like) for part in (X, scaling.forward(values), noise_sd)))
-    kernel, inferred = infer_under_best(
-        method.kernels, method.inference, data, Seeds(settings.seed).inference(), domain.groups
-    )
     hyper = inferred.hyper
     if not np.isnan(noise_sd).any():
         # The next value will be as noisy as was told, not as the prior has it.
@@ -46,7 +53,15 @@ def fit(settings: Settings, evidence: Evidence) -> Model:
     feasibility = None
     if len(evidence.failed):
         feasibility = Feasibility.fit(X, evidence.failed, domain, own.feasibility)
-    return Model(settings, evidence, scaling, inferred, Posterior.of(kernel, hyper, data), feasibility)
+    return Model(settings, evidence, scaling, inferred, Posterior.of(chosen.kernel, hyper, data), feasibility)
+
+
+def candidate_scalings(X: HostArray, values: HostArray, settings: ModelSettings) -> list[Scaling]:
+    """Return the different ways to standardize values (n,) at points (n, d)."""
+    weights = design_weights(X, settings)
+    found = [Scaling.fit(values, weights, warp) for warp in settings.warps]
+    y = [scaling.forward(values) for scaling in found]
+    return [found[k] for k in range(len(found)) if not any(np.array_equal(y[k], earlier) for earlier in y[:k])]
 
 
 def design_weights(X: HostArray, settings: ModelSettings) -> HostArray:

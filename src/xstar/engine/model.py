@@ -17,13 +17,14 @@ import numpy as np
 from xstar.acquisition import Acquisition, Prepared
 from xstar.acquisition.mean import MeanScore
 from xstar.engine.evidence import Evidence
-from xstar.engine.scaling import Scaling
+from xstar.engine.incumbents import recommend
+from xstar.engine.scaling import LARGEST, Scaling
 from xstar.engine.settings import Settings
 from xstar.entropy.maximizers import best_of_each, draw_maximizers
 from xstar.feasibility import Feasibility
 from xstar.gp import Inferred, Posterior
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.search import Domain, MixedSearch, Objective, Region, draw_candidates, inside_cube
+from xstar.search import Domain, MixedSearch, Objective, Region, draw_candidates
 
 RECOMMENDATION = 0x57A2
 """The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
@@ -119,28 +120,92 @@ class Model:
         H = self.post.batch_shape[0]
         drawn = draw_maximizers(self.post, math.ceil(count / H), rng, region=self.region)
         picked = rng.permutation(drawn.paths.num_problems)[:count]
-        here = to_numpy(drawn.paths(self.best_row[None]))
+        here = to_numpy(drawn.paths(self.recommended_row[None]))
         return (
             to_numpy(drawn.x).reshape(-1, self.domain.dimension)[picked],
             to_numpy(drawn.value).reshape(-1)[picked],
             here.reshape(-1)[picked],
         )
 
+    def sampled_maxima(self, count: int, rng: np.random.Generator) -> HostArray:
+        """Draws of the height of the optimum, at least so many, shape (N,), in y."""
+        paths = math.ceil(count / self.post.batch_shape[0])
+        return np.asarray(to_numpy(draw_maximizers(self.post, paths, rng, region=self.region).value).ravel())
+
+    @property
+    def noise(self) -> HostArray:
+        """The standard deviation of the next value's noise in y, shape (1,)."""
+        return np.asarray(to_numpy(self.post.hyper.noise).mean(keepdims=True))
+
+    def in_values(self, low: HostArray, high: HostArray) -> float | None:
+        """The step from one height of y (1,) to another in the user's units; None from nowhere."""
+        if not np.isfinite(low[0]):
+            return None
+        # Two of the largest floats are too far apart for one.
+        first, second = 0.5 * self.scaling.inverse(np.concatenate([low, high]))
+        return float(2.0 * np.clip(second - first, -0.5 * LARGEST, 0.5 * LARGEST))
+
     @cached_property
     def best_row(self) -> HostArray:
         """The legal point with the best posterior mean among those likely to be feasible."""
-        score: Objective = Prepared(MeanScore(self.post.by_problem()))
-        if self.feasibility is not None:
-            strict = self.feasibility.at_level(self.feasibility.settings.recommended_level)
-            score = strict.weigh(score, power=0.0, additive=True)
-        found, value = self.maximize(score, np.random.default_rng(RECOMMENDATION))
+        return self.best_within(self.domain)
+
+    def best_within(self, part: Domain) -> HostArray:
+        """The same of a part of the domain."""
+        found, value = self.maximize(self._heights, np.random.default_rng(RECOMMENDATION), within=part)
         # Where the mean is flat, a point that was evaluated is better than one that was not.
-        known = self.evidence.X[inside_cube(self.evidence.X)]
-        if len(known):
-            heights = to_numpy(score.screen(known))[0]
-            if np.max(heights) >= value - self.settings.model.flat:
-                return np.asarray(known[int(np.argmax(heights))])
+        tested = self.tested_row if part is self.domain else None
+        if tested is not None and self._height(tested) >= value - self.settings.model.flat:
+            return tested
         return found
+
+    @cached_property
+    def recommended_row(self) -> HostArray:
+        """The point to recommend: the best of all if it is known to be better than those evaluated (`incumbents`)."""
+        if self.tested_row is None or self.observed_row is None:
+            return self.best_row
+        rows = (self.observed_row[None], self.tested_row[None], self.best_row[None])
+        return np.asarray(recommend(self.post, *rows, self.settings.model)[0])
+
+    @cached_property
+    def tested_row(self) -> HostArray | None:
+        """The legal point with the best posterior mean among those evaluated; None if there is none."""
+        rows, _ = self._tested
+        return np.asarray(rows[int(np.argmax(self.mean(rows)))]) if len(rows) else None
+
+    @cached_property
+    def observed_row(self) -> HostArray | None:
+        """The legal point with the best value told; None if there is none."""
+        rows, values = self._tested
+        return np.asarray(rows[int(np.argmax(values))]) if len(rows) else None
+
+    @cached_property
+    def _tested(self) -> tuple[HostArray, HostArray]:
+        """Legal points (k, d) with their values; where evaluations fail, those likely to be feasible, if there are."""
+        rows, values = (part[self.evidence.legal] for part in (self.evidence.X, self.evidence.values))
+        if self._strict is None or not len(rows):
+            return rows, values
+        likely = self._strict.is_likely(rows)
+        return (rows[likely], values[likely]) if likely.any() else (rows, values)
+
+    def mean(self, rows: HostArray) -> HostArray:
+        """The posterior mean of y at points (m, d), shape (m,)."""
+        return np.asarray(to_numpy(self.post.predict_mean(rows)).mean(axis=0))
+
+    @cached_property
+    def _heights(self) -> Objective:
+        """The posterior mean, where evaluations are likely to be feasible."""
+        score: Objective = Prepared(MeanScore(self.post.by_problem()))
+        return score if self._strict is None else self._strict.weigh(score, power=0.0, additive=True)
+
+    @cached_property
+    def _strict(self) -> Feasibility | None:
+        """For recommendations, where a point is likely to be feasible only at a higher level."""
+        own = self.feasibility
+        return None if own is None else own.at_level(own.settings.recommended_level)
+
+    def _height(self, row: HostArray) -> float:
+        return float(to_numpy(self._heights.screen(row[None]))[0, 0])
 
 
 def _known(value: float) -> float | None:

@@ -94,6 +94,11 @@ class Scaling:
         far = self.warp.second_warp
         return np.asarray(self.slope_of_bulk * _log_warp_slope(below, far) * _log_warp_slope(above, far))
 
+    def log_jacobian(self, values: HostArray) -> float:
+        """Return the sum of log dy / dvalue: the log density of values is that of y plus this."""
+        # Values of 1e300 have a slope that underflows; then all transforms have the same.
+        return float(np.sum(np.log(np.maximum(self.slope(values), np.finfo(np.float64).tiny))))
+
     def spread(self, mean: HostArray, sd: HostArray) -> HostArray:
         """Return the standard deviation of a value, to first order, of y with this mean and sd."""
         with np.errstate(over="ignore", divide="ignore"):  # likewise, and where the warp is flat to rounding

@@ -2,6 +2,7 @@
 
     the method  ->  LogEI  ->  space filling
 
+Where the method is balanced, its own turn is an exploration, an improvement or a confirmation (`engine.balance`).
 A method gives way when it fails for a numerical reason or sees nothing worth an evaluation; which one was used, and
 why, is in the diagnostics. With too few results, or values that are all the same, points fill the space.
 """
@@ -14,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xstar.acquisition import Acquisition, LogEI
+from xstar.acquisition import Acquisition, LogEI, Prepared
+from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_turn_to_improve, may_improve
 from xstar.engine.cache import Models
 from xstar.engine.evidence import Evidence
 from xstar.engine.model import Model
@@ -42,10 +44,27 @@ class _NothingFound(Exception):
     """Why a method gives way to the next."""
 
 
+class _Search(NamedTuple):
+    """Where the next point is looked for, and with which random numbers."""
+
+    domain: Domain
+    excluded: frozenset[bytes]
+    evidence: Evidence
+    seeds: Seeds
+    last: bool
+
+    def allows(self, row: HostArray) -> bool:
+        """Whether another evaluation at a legal point would tell anything new."""
+        return self.domain.keys(row[None])[0] not in self.excluded
+
+
 def suggest(
-    settings: Settings, evidence: Evidence, models: Models, number: int, within: Domain | None = None
-) -> Suggestion:
+    settings: Settings, evidence: Evidence, models: Models, number: int, within: Domain | None = None,
+    *, last: bool = False,
+) -> Suggestion:  # fmt: skip
     """Return the point of trial `number`, of all or within a part of the domain.
+
+    The `last` evaluation of a run is that of the recommendation, if it has not been evaluated.
 
     Raises
     ------
@@ -58,7 +77,8 @@ def suggest(
         return Suggestion(random_point(settings, domain, excluded, seeds), {"method": "random", "fallback": None})
     why: list[str] = []
     if needs_model(settings, evidence):
-        for name, row, outcome in _by_model(settings, evidence, models, domain, excluded, seeds):
+        search = _Search(domain, excluded, evidence, seeds, last)
+        for name, row, outcome in _by_model(settings, evidence, models, search):
             if row is not None:
                 return Suggestion(row, {"method": name, "fallback": "; ".join(why) or None, **outcome})
             why.append(outcome["why"])
@@ -73,7 +93,7 @@ def needs_model(settings: Settings, evidence: Evidence) -> bool:
 
 
 def _by_model(
-    settings: Settings, evidence: Evidence, models: Models, domain: Domain, excluded: frozenset[bytes], seeds: Seeds
+    settings: Settings, evidence: Evidence, models: Models, search: _Search
 ) -> Iterator[tuple[str, HostArray | None, dict[str, Any]]]:
     """What each method has found, with its diagnostics; or None, and why."""
     try:
@@ -88,7 +108,7 @@ def _by_model(
     assert own is not None
     for name, acquisition in ((settings.method_name, own), *(other for other in FALLBACKS if other[1] != own)):
         try:
-            row, diagnostics = _maximize(model, acquisition, evidence.pending, domain, excluded, seeds)
+            row, diagnostics = _choose(model, acquisition, search)
             yield name, row, {**diagnostics, **model.diagnostics}
         except _NothingFound as reason:
             yield name, None, {"why": f"{name} {reason}"}
@@ -96,32 +116,87 @@ def _by_model(
             yield name, None, {"why": f"{name} failed: {str(error).rstrip('.')}"}
 
 
+def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+    """The point of an acquisition; or, where it is balanced, the one that the suggestion is for."""
+    rng, balance = search.seeds.acquisition(), model.settings.strategy.balance
+    if balance is None:
+        return _maximize(model, acquisition, _prepare(model, acquisition, search, rng), search, rng)
+    if search.last and (confirmed := _confirm(model, search)) is not None:
+        return confirmed
+    if not acquisition.samples_maxima:
+        return _maximize(model, acquisition, _prepare(model, acquisition, search, rng), search, rng)
+    tested = _best_tested(model, search.evidence)
+    if is_turn_to_improve(balance, search.seeds.number):
+        optimum = model.sampled_maxima(FEW_OPTIMA, rng).mean(keepdims=True)
+        if may_improve(balance, tested, optimum, model.noise)[0]:
+            improvement = LogEI()
+            score = _prepare(model, improvement, search, rng)
+            row, diagnostics = _maximize(model, improvement, score, search, rng)
+            return row, {**diagnostics, "purpose": "improve", "left": model.in_values(tested, optimum)}
+    score = _prepare(model, acquisition, search, rng)
+    best = model.best_within(search.domain)
+    maxima = score.sampled_maxima
+    assert maxima is not None, "of an acquisition that samples maxima"
+    outlook = Outlook(tested, model.mean(best[None]), to_numpy(maxima).mean(axis=1))
+    known = {
+        "gain": model.in_values(tested, outlook.best),
+        "left": model.in_values(tested, np.maximum(outlook.optimum, outlook.best)),
+    }
+    if confirms(balance, outlook)[0] and search.allows(best):
+        return best, {**score.diagnostics, **_bits(acquisition, score, best), "purpose": "confirm", **known}
+    row, diagnostics = _maximize(model, acquisition, score, search, rng)
+    return row, {**diagnostics, "purpose": "explore", **known}
+
+
+def _prepare(model: Model, acquisition: Acquisition, search: _Search, rng: np.random.Generator) -> Prepared:
+    score = model.prepare(acquisition, rng, search.evidence.pending)
+    if score.diagnostics.get("dropped", 0) == score.diagnostics.get("samples", 1):
+        raise _NothingFound("dropped all its samples")
+    return score
+
+
+def _confirm(model: Model, search: _Search) -> tuple[HostArray, dict[str, Any]] | None:
+    """The best point, if it is better than what was tested and may be evaluated."""
+    best, tested = model.best_within(search.domain), _best_tested(model, search.evidence)
+    height = model.mean(best[None])
+    if height[0] - tested[0] <= ROUNDING or not search.allows(best):
+        return None
+    return best, {"purpose": "confirm", "gain": model.in_values(tested, height)}
+
+
+def _best_tested(model: Model, evidence: Evidence) -> HostArray:
+    """The largest posterior mean (1,) at a legal point that has been evaluated, or is pending; -inf without any."""
+    pending = evidence.pending[evidence.legal_pending]
+    rows = pending if model.tested_row is None else np.concatenate([model.tested_row[None], pending])
+    return model.mean(rows).max(keepdims=True) if len(rows) else np.array([-math.inf])
+
+
 def _maximize(
-    model: Model, acquisition: Acquisition, pending: HostArray, domain: Domain, excluded: frozenset[bytes], seeds: Seeds
+    model: Model, acquisition: Acquisition, score: Prepared, search: _Search, rng: np.random.Generator
 ) -> tuple[HostArray, dict[str, Any]]:
     """The best point of an acquisition, and how it was found."""
-    rng = seeds.acquisition()
-    score = model.prepare(acquisition, rng, pending)
-    diagnostics = dict(score.diagnostics)
-    if diagnostics.get("dropped", 0) == diagnostics.get("samples", 1):
-        raise _NothingFound("dropped all its samples")
     objective: Objective = score
     if model.feasibility is not None:
         objective = model.feasibility.weigh(score, power=1.0, additive=score.additive)
     around = None if score.starts is None else to_numpy(score.starts)[0]
-    row, value = model.maximize(objective, rng, within=domain, excluded=excluded, around=around)
+    row, value = model.maximize(objective, rng, within=search.domain, excluded=search.excluded, around=around)
     if not math.isfinite(value):
         raise _NothingFound("found no allowed point with a finite score")
     if not score.additive and value <= 0.0:
         raise _NothingFound("sees nothing left to learn")
-    if not _is_likely(row[None], model) and _is_likely(_few_left(domain, excluded, model.settings), model):
+    if not _is_likely(row[None], model) and _is_likely(
+        _few_left(search.domain, search.excluded, model.settings), model
+    ):
         raise _NothingFound("sees something to learn only where evaluations are likely to fail")
-    if acquisition.informative:
-        nats = float(to_numpy(score(row[None]))[0])
-        if nats < model.settings.model.least_information:
-            raise _NothingFound("sees nothing left to learn")
-        diagnostics["bits"] = nats / math.log(2.0)
-    return row, {**diagnostics, "score": value}
+    told = _bits(acquisition, score, row)
+    if told and told["bits"] * math.log(2.0) < model.settings.model.least_information:
+        raise _NothingFound("sees nothing left to learn")
+    return row, {**score.diagnostics, **told, "score": value}
+
+
+def _bits(acquisition: Acquisition, score: Prepared, row: HostArray) -> dict[str, float]:
+    """The information that a point is expected to give, if the acquisition measures it."""
+    return {"bits": float(to_numpy(score(row[None]))[0]) / math.log(2.0)} if acquisition.informative else {}
 
 
 def _is_likely(rows: HostArray | None, model: Model) -> bool:

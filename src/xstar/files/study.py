@@ -15,7 +15,7 @@ from xstar.errors import FileError, XstarError
 from xstar.feasibility import FeasibilitySettings
 from xstar.files.atomic import write_text
 from xstar.files.json_data import as_json_data
-from xstar.methods import Method, ModelSettings, WarpSettings
+from xstar.methods import Balance, Method, ModelSettings, WarpSettings
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Parameter, Real, Space
 from xstar.trial import STATES, Trial, check_sd, check_value, renamed_diagnostics
@@ -25,10 +25,10 @@ FORMAT = "xstar study"
 VERSION = 1
 SETTINGS = (
     Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior,
-    gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI, acquisition.MES,
-    acquisition.Thompson, acquisition.PESSettings, acquisition.ESSettings, gp.ApproximationSettings,
+    gp.CommonScale, gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI,
+    acquisition.MES, acquisition.Thompson, acquisition.PESSettings, acquisition.ESSettings, gp.ApproximationSettings,
     entropy.MaximizerSettings, entropy.ConditioningSettings, entropy.EPSettings, search.SearchSettings,
-    ModelSettings, WarpSettings, FeasibilitySettings,
+    ModelSettings, WarpSettings, FeasibilitySettings, Balance,
 )  # fmt: skip
 """What a method may be made of."""
 KINDS = {kind.__name__: kind for kind in SETTINGS}
@@ -36,6 +36,11 @@ RETIRED = {"SliceSampling": ("width",)}
 """Settings that older files have and that nobody needs any more."""
 RENAMED = {"MAP": {"num_scouts": "num_prior_draws"}, "PES": {"num_rivals": "num_competitors"}}
 """Settings that older files have by other names."""
+MISSING: dict[str, dict[str, Any]] = {
+    "Method": {"balance": None},
+    "ModelSettings": {"caution": 0.0, "caution_among_tested": 0.0},
+}
+"""Settings that older files lack, as they were then."""
 PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
 
 
@@ -128,7 +133,7 @@ def _build_settings(stored: Any) -> Any:
             for name, value in stored.items()
             if name not in ("kind", *gone)
         }
-        return KINDS[stored["kind"]](**parts)
+        return KINDS[stored["kind"]](**{**MISSING.get(stored["kind"], {}), **parts})
     return tuple(_build_settings(item) for item in stored) if isinstance(stored, list) else stored
 
 

@@ -5,12 +5,13 @@ from xstar.gp.inference import MAP, Fixed, Inference, Inferred, PosteriorMean, S
 from xstar.gp.kernels import Kernel, Matern52, SquaredExponential
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
-from xstar.gp.priors import Gamma, Prior
+from xstar.gp.priors import CommonScale, Gamma, Prior
 from xstar.gp.scores import ApproximationSettings
 
 __all__ = [
     "MAP",
     "ApproximationSettings",
+    "CommonScale",
     "Fixed",
     "Gamma",
     "Hyperparameters",

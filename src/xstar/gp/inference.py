@@ -57,6 +57,15 @@ class Inferred(NamedTuple):
     effective_sample_size: HostArray | None = None
     """Effective number of draws of each parameter (..., d + 2), of all updates after the burn-in; likewise."""
 
+    def alone(self) -> Inferred:
+        """Return the same without a first leading axis of length 1."""
+        hyper = self.hyper.reshaped(self.hyper.batch_shape[1:])
+        return self._replace(hyper=hyper, **{
+            name: part[0, ...]
+            for name in ("log_density", "r_hat", "effective_sample_size")
+            if (part := getattr(self, name)) is not None
+        })  # fmt: skip
+
 
 class Mode(NamedTuple):
     """The most probable theta of each problem that was found, and what the search has seen; on the host."""
@@ -426,32 +435,42 @@ def infer_under_best(
 
 
 class Chosen(NamedTuple):
-    """Data sets for which a kernel was chosen."""
+    """Data sets for which a kernel, and a version of the values, was chosen."""
 
     sets: HostArray
-    """Their numbers, increasing."""
+    """Their numbers, increasing; of versions, those that were chosen."""
     kernel: Kernel
     inferred: Inferred
     """Leading axes: these data sets, then H."""
 
 
 def infer_each_under_best(
-    kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator
-) -> list[Chosen]:
-    """Infer the hyperparameters of R data sets, each under the kernel with its own most probable mode.
+    kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator,
+    groups: Groups = None, *, log_jacobian: HostArray | None = None,
+) -> list[Chosen]:  # fmt: skip
+    """Infer the hyperparameters of R problems, each under the kernel with its own most probable mode.
 
-    Where hyperparameters are known, under the first kernel.
+    Where hyperparameters are known, under the first kernel. With `log_jacobian` (R, V), each problem has V data sets,
+    one after the other: versions of the same values, transformed by maps of which it has the log derivatives, summed.
+    The density of the values as they were told decides between them as well, and only one of them is kept.
     """
-    (R,) = data.batch_shape
+    (count,) = data.batch_shape
     search = inference.mode_search
-    if len(kernels) == 1 or search is None:
-        return [Chosen(np.arange(R), kernels[0], inference.infer_from(kernels[0], data, rng))]
-    found = search.find_mode(LogPosterior(kernels, data, search.prior, None), rng)
-    best = np.argmax(found.log_density.reshape(len(kernels), R), axis=0)
+    versions = 1 if log_jacobian is None else log_jacobian.shape[1]
+    if search is None or (len(kernels) == 1 and versions == 1):
+        if versions > 1:
+            raise SettingsError("known hyperparameters are of values as they are told: they have no other version.")
+        return [Chosen(np.arange(count), kernels[0], inference.infer_from(kernels[0], data, rng, groups))]
+    found = search.find_mode(LogPosterior(kernels, data, search.prior, groups), rng)
+    density = found.log_density.reshape(len(kernels), -1, versions)
+    if log_jacobian is not None:
+        density = density + log_jacobian
+    best, version = np.divmod(np.argmax(density.transpose(1, 0, 2).reshape(count // versions, -1), axis=1), versions)
+    each = np.arange(count // versions) * versions + version
     chosen = []
     for k, kernel in enumerate(kernels):
-        sets = np.flatnonzero(best == k)
+        sets = each[best == k]
         if len(sets):
-            inferred = inference.infer_from(kernel, data.take(sets), rng, mode=found.take(k * R + sets))
-            chosen.append(Chosen(sets, kernel, inferred))
+            mode = found.take(k * count + sets)
+            chosen.append(Chosen(sets, kernel, inference.infer_from(kernel, data.take(sets), rng, groups, mode=mode)))
     return chosen

@@ -104,6 +104,11 @@ class Observations:
         sd = None if self.noise_sd is None else take_rows(self.noise_sd, rows)
         return Observations(take_rows(self.X, rows), take_rows(self.y, rows), sd)
 
+    def alone(self, row: int) -> Observations:
+        """Return the data set at a position of the first leading axis, without that axis."""
+        sd = None if self.noise_sd is None else self.noise_sd[row, ...]
+        return Observations(self.X[row, ...], self.y[row, ...], sd)
+
     def join(self, other: Observations) -> Observations:
         """Return these observations followed by others."""
         xp = namespace(self.X, other.X)

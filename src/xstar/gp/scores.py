@@ -51,7 +51,7 @@ class Scores:
     def __init__(self, target: LogPosterior, settings: ApproximationSettings | None = None) -> None:
         self.settings = settings or ApproximationSettings()
         self.target, self.prior = target, target.prior
-        self.lower, self.upper = (self.prior.to_normal(end) for end in target.box)
+        self.lower, self.upper = self.prior.box_of_scores(target.dimension)
 
     def log_density(self, u: HostArray, problems: HostArray) -> HostArray:
         """Return log p(y, u) at u (k, p), each for its own problem (k,)."""
@@ -114,7 +114,7 @@ class Scores:
         """Of log p(y, u) at u (P, q, p)."""
         theta = self.prior.from_normal(u)
         found = self.target.likelihood(self.target.move(theta), np.arange(len(u)))
-        return np.asarray(to_numpy(found.gradient) * self.prior.normal_slope(u, theta) - u)
+        return self.prior.gradient_by_scores(to_numpy(found.gradient), u, theta) - u
 
 
 def log_normal(u: HostArray) -> HostArray:

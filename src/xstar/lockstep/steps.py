@@ -18,17 +18,21 @@ Notation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from xstar.acquisition import Prepared
+from xstar.acquisition import LogEI, Prepared
 from xstar.acquisition.mean import MeanScore
+from xstar.engine.balance import FEW_OPTIMA, Outlook, confirms, is_turn_to_improve, may_improve
 from xstar.engine.fit import design_weights
+from xstar.engine.incumbents import recommend
 from xstar.engine.scaling import Scaling
-from xstar.entropy.maximizers import best_of_each
+from xstar.entropy.maximizers import best_of_each, draw_maximizers
 from xstar.errors import SettingsError
 from xstar.gp import Fixed, Posterior
 from xstar.gp.inference import infer_each_under_best
@@ -101,9 +105,11 @@ class Record(NamedTuple):
     y: HostArray
     """Shape (R, n)."""
     recommended: HostArray
-    """The maximizer of the posterior mean at the start and after each evaluation, shape (R, evaluations + 1, d)."""
+    """What is recommended at the start and after each evaluation, shape (R, evaluations + 1, d)."""
     value: HostArray
     """The function there, without noise, shape (R, evaluations + 1)."""
+    tested: HostArray
+    """The evaluated point with the largest posterior mean, likewise: shape (R, evaluations + 1, d)."""
 
 
 class Group(NamedTuple):
@@ -166,24 +172,25 @@ def run(
     X = np.asarray(start, dtype=np.float64)
     X, y = move(X, like), observe(X, 0)
     groups = _fit(problems, X, y, streams)
-    recommended, heights = [], []
+    recommended, heights, tested = [], [], []
     for step in range(evaluations + 1):
         best = _of_all(
             groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams)
         )
-        recommended.append(best)
-        heights.append(problems.values(best[:, None, :])[:, 0])
+        tested.append(_of_all(groups, R, lambda group: best_of_each(group.post)[0][:, 0, :]))
+        recommended.append(_of_all(groups, R, partial(_recommend, problems, X, y, tested[-1], best)))
+        heights.append(problems.values(recommended[-1][:, None, :])[:, 0])
         if step == evaluations:
             break
         if problems.method.acquisition is None:
             chosen = streams.uniform(0.0, 1.0, (R, d))
         else:
-            chosen = _of_all(groups, R, lambda group: _suggest(problems, group, streams))
+            chosen = _of_all(groups, R, partial(_suggest, problems, streams, best, n + step))
         x = chosen[:, None, :]
         groups, X, y = _learn(problems, groups, X, y, move(x, like), observe(x, n + step), streams)
         if after is not None:
             after(step + 1)
-    return Record(to_numpy(X), to_numpy(y), np.stack(recommended, axis=1), np.stack(heights, axis=1))
+    return Record(to_numpy(X), to_numpy(y), *(np.stack(part, axis=1) for part in (recommended, heights, tested)))
 
 
 def _of_all(groups: Sequence[Group], count: int, find: Callable[[Group], Array]) -> HostArray:
@@ -195,11 +202,43 @@ def _of_all(groups: Sequence[Group], count: int, find: Callable[[Group], Array])
     return rows
 
 
-def _suggest(problems: Problems, group: Group, streams: Streams) -> Array:
-    assert problems.method.acquisition is not None
+def _recommend(problems: Problems, X: Array, y: Array, tested: HostArray, best: HostArray, group: Group) -> HostArray:
+    """The point to recommend for each problem of a group (R', d)."""
+    own = group.problems
+    observed = to_numpy(X)[own, np.argmax(to_numpy(y)[own], axis=1)]
+    return recommend(group.post, observed, tested[own], best[own], problems.method.model)
+
+
+def _suggest(problems: Problems, streams: Streams, best: HostArray, number: int, group: Group) -> Array:
+    """The next point of each problem of a group (R', d); `best` (R, d) are the maximizers of the posterior mean."""
+    own, balance = problems.method.acquisition, problems.method.balance
+    assert own is not None
     streams = streams.take(group.problems)
-    score = problems.method.acquisition.prepare(group.post, streams)
-    return _maximize(problems.settings, score, group.post, streams)
+    if balance is None or not own.samples_maxima:
+        return _maximize(problems.settings, own.prepare(group.post, streams), group.post, streams)
+    rows = np.array(best[group.problems])
+    improving = np.zeros(len(rows), dtype=bool)
+    tested = _heights(group.post, to_numpy(best_of_each(group.post)[0])[:, 0])
+    if is_turn_to_improve(balance, number):
+        paths = math.ceil(FEW_OPTIMA / int(group.post.batch_shape[1]))
+        optimum = to_numpy(draw_maximizers(group.post, paths, streams).value).mean(axis=(1, 2))
+        improving = may_improve(balance, tested, optimum, to_numpy(group.post.hyper.noise).mean(axis=1))
+    for some, acquisition in ((np.flatnonzero(improving), LogEI()), (np.flatnonzero(~improving), own)):
+        if len(some):
+            post, part = group.post.take(some), streams.take(some)
+            score = acquisition.prepare(post, part)
+            found = to_numpy(_maximize(problems.settings, score, post, part))
+            if score.sampled_maxima is not None:
+                optimum = to_numpy(score.sampled_maxima).mean(axis=1)
+                confirmed = confirms(balance, Outlook(tested[some], _heights(post, rows[some]), optimum))
+                found[confirmed] = rows[some][confirmed]
+            rows[some] = found
+    return move(rows, group.post.data.X)
+
+
+def _heights(post: Posterior, rows: HostArray) -> HostArray:
+    """The posterior means (R,) at points (R, d), one of each problem."""
+    return to_numpy(MeanScore(post).value(move(rows[:, None, :], post.data.X)))[:, 0]
 
 
 def _learn(
@@ -216,19 +255,29 @@ def _learn(
 def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group]:
     """The posteriors of data (R, n, d), (R, n)."""
     method = problems.method
-    if method.standardizes:
-        y = move(
-            np.stack([_standardized(*data, method.model) for data in zip(to_numpy(X), to_numpy(y), strict=True)]), X
-        )
-    data = Observations.check(X, y)
+    if not method.standardizes:
+        data, jacobian = Observations.check(X, y), None
+    else:
+        versions, jacobian = _standardized(to_numpy(X), to_numpy(y), method.model)
+        data = Observations.check(move(np.repeat(to_numpy(X), versions.shape[1], axis=0), X),
+                                  move(versions.reshape(-1, versions.shape[-1]), X))  # fmt: skip
+    count = 1 if jacobian is None else jacobian.shape[1]
+    chosen = infer_each_under_best(
+        method.kernels, method.inference, data, streams.common, log_jacobian=None if count == 1 else jacobian
+    )
     return [
-        Group(sets, Posterior.of(kernel, inferred.hyper, data.take(sets).expand()))
-        for sets, kernel, inferred in infer_each_under_best(method.kernels, method.inference, data, streams.common)
+        Group(sets // count, Posterior.of(kernel, inferred.hyper, data.take(sets).expand()))
+        for sets, kernel, inferred in chosen
     ]
 
 
-def _standardized(X: HostArray, values: HostArray, settings: ModelSettings) -> HostArray:
-    return Scaling.fit(values, design_weights(X, settings), settings.warp).forward(values)
+def _standardized(X: HostArray, values: HostArray, settings: ModelSettings) -> tuple[HostArray, HostArray]:
+    """The versions of y (R, V, n) that the data (R, n, d), (R, n) have, and their log derivatives, summed (R, V)."""
+    weights = [design_weights(points, settings) for points in X]
+    scalings = [[Scaling.fit(*own, warp) for warp in settings.warps] for own in zip(values, weights, strict=True)]
+    y = [[scaling.forward(own) for scaling in row] for own, row in zip(values, scalings, strict=True)]
+    jacobian = [[scaling.log_jacobian(own) for scaling in row] for own, row in zip(values, scalings, strict=True)]
+    return np.array(y), np.array(jacobian)
 
 
 def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, streams: Streams) -> Array:

@@ -262,9 +262,9 @@ def _advance(
     calmer = _slope(trial_x, there.gradient, lower, upper) <= _slope(state.x, state.gradient, lower, upper)
     accepted = finite & ((actual > rounding) | (flat & calmer)) & state.running
 
-    ratio = actual / _positive(expected)
-    poor = ~flat & ~(ratio >= 0.25)
-    good = flat | (ratio >= 0.75)
+    promised = _positive(expected)  # compared by products: a gain of 1 where 1e-300 was expected has no ratio
+    poor = ~flat & ~(actual >= 0.25 * promised)
+    good = flat | (actual >= 0.75 * promised)
     radius = xp.where(poor, 0.25 * length, state.radius)
     radius = xp.where(good & (length >= 0.8 * state.radius), 2.0 * state.radius, radius)
     radius = xp.where(flat & ~calmer, 0.25 * length, radius)

@@ -83,6 +83,15 @@ def positive(value: Any, name: str, below: float = math.inf) -> float:
     return float(value)
 
 
+def not_negative(value: Any, name: str, most: float = math.inf) -> float:
+    """Return a finite number from zero to `most`, or complain."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not real or not 0.0 <= as_float(value) <= most or math.isinf(as_float(value)):
+        limit = "finite" if math.isinf(most) else f"<= {most:g}"
+        raise SettingsError(f"{name} must be a number >= 0 and {limit}; received {value!r}.")
+    return float(value)
+
+
 def share(value: Any, name: str) -> float:
     """A number greater than zero and not above one."""
     if positive(value, name) > 1.0:

@@ -50,8 +50,8 @@ def maximize(
     budget : int, optional
         Number of new evaluations, failed ones included. It may be left out if there is another reason to stop.
     method : str or Method
-        How points are chosen: "pes", "pes-nb", "pes-2014", "es", "ei", "logei", "thompson", "mes", "random", or a
-        `Method` of your own.
+        How points are chosen: "pes", "logei", "thompson", "mes", "random"; "pes-alone", "pes-nb", "pes-2014", "es",
+        "ei", as papers have them; or a `Method` of your own.
     seed : int, optional
         A whole number; None draws one.
     noise : float, optional
@@ -253,12 +253,13 @@ def _check_options(
 def _result(optimizer: Optimizer, reason: StopReason) -> Result:
     """The result, with as much as can be had: what was told is not lost to a last computation that fails."""
     best: Recommendation | None = None
+    tested: Recommendation | None = None
     where: OptimumPosterior | None = None
     try:
         best = optimizer.recommend()
         where = optimizer.where()
+        tested = optimizer.recommend(tested=True)
     except (TrialError, *NUMERICAL, KeyboardInterrupt) as error:
         if isinstance(error, KeyboardInterrupt):
             reason = "interrupted"
-    params, mean, sd = (None, None, None) if best is None else (best.params, best.mean, best.sd)
-    return Result(params, mean, sd, optimizer.best_observed, optimizer.trials, where, reason, optimizer)
+    return Result(best, tested, optimizer.best_observed, optimizer.trials, where, reason, optimizer)

@@ -56,7 +56,7 @@ class Loop:
             while reason is None:
                 reason = self._reason_before()
                 if reason is None:
-                    trial = self.optimizer.ask()
+                    trial = self.optimizer.ask(last=self.budget == self._evaluated + 1)
                     trial = self._evaluate(trial)
                     reason = self._reason_after(trial, bar)
         except SpaceExhausted:
@@ -156,6 +156,8 @@ class Bar:
         if any(other.state == "done" for other in optimizer.trials):
             best = optimizer.recommend()
             parts.append(f"best {best.mean:.4g} ± {best.sd:.1g}")
+        if "purpose" in trial.diagnostics:
+            parts.append(trial.diagnostics["purpose"])
         if "bits" in trial.diagnostics:
             parts.append(f"{trial.diagnostics['bits']:.2g} bits")
         if left is not None:

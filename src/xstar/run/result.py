@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
-from xstar.trial import OptimumPosterior, Trial, summarize, vector
+from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
 StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
 MESSAGES: Mapping[StopReason, str] = {
@@ -30,14 +30,20 @@ class Result:
 
     Attributes
     ----------
+    recommendation : Recommendation or None
+        The best posterior mean, not the luckiest draw; None if nothing was measured.
     params : dict or None
-        The recommended parameters: the best posterior mean, not the luckiest draw. None if nothing was measured.
+        Its parameters.
     x : ndarray or None
         The same as an array, in the order of the parameters.
     value, fun : float or None
         The posterior mean there, by our name and by SciPy's.
     sd : float or None
         Its standard deviation: of the function, not of another noisy evaluation.
+    confirmed : bool
+        Whether the recommended point has been evaluated; the last evaluation of a budget sees to it.
+    tested : Recommendation or None
+        The best posterior mean among the points that were evaluated.
     best_observed : Trial or None
         The trial with the best value told: with noise, the luckiest draw.
     trials : tuple of Trial
@@ -65,14 +71,33 @@ class Result:
     True
     """
 
-    params: Mapping[str, Any] | None
-    value: float | None
-    sd: float | None
+    recommendation: Recommendation | None
+    tested: Recommendation | None
     best_observed: Trial | None
     trials: tuple[Trial, ...]
     where: OptimumPosterior | None
     stop_reason: StopReason
     optimizer: Optimizer = field(repr=False)
+
+    @property
+    def params(self) -> Mapping[str, Any] | None:
+        """The recommended parameters."""
+        return None if self.recommendation is None else self.recommendation.params
+
+    @property
+    def value(self) -> float | None:
+        """The posterior mean at the recommended parameters."""
+        return None if self.recommendation is None else self.recommendation.mean
+
+    @property
+    def sd(self) -> float | None:
+        """Its standard deviation: of the function, not of another noisy evaluation."""
+        return None if self.recommendation is None else self.recommendation.sd
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the recommended point has been evaluated."""
+        return self.recommendation is not None and self.recommendation.confirmed
 
     @property
     def fun(self) -> float | None:
@@ -120,10 +145,10 @@ class Result:
         failed = sum(trial.state == "failed" for trial in self.trials)
         also = f", {failed} of them failed" if failed else ""
         lines = [f"{self.nfev} evaluations{also}, stopped by {self.stop_reason}"]
-        if self.params is not None:
+        if self.recommendation is not None:
             lines += [
-                f"recommended: {dict(self.params)!r}",
-                f"value there: {self.value:.6g} ± {self.sd:.2g}",
+                f"recommended: {dict(self.recommendation.params)!r}",
+                f"value there: {self.recommendation.value_in_words}",
             ]
         if self.where is not None:
             lines.append(str(self.where))

@@ -90,9 +90,10 @@ def _words(optimizer: Optimizer, where: OptimumPosterior) -> str:
         if observed is None
         else f" The best value observed is {_number(observed.value)}, in trial {observed.number}."
     )
+    known = "was evaluated" if best.confirmed else "was not evaluated yet"
     return (
-        f"<p>Recommended: a value of <b>{_number(best.mean)}</b> ± {best.sd:.2g}. With 95 % probability, no more than "
-        f"{where.regret_quantile(0.95):.3g} is left to gain.{lucky}</p>"
+        f"<p>Recommended: a value of <b>{_number(best.mean)}</b> ± {best.sd:.2g}; the point {known}. With 95 % "
+        f"probability, no more than {where.regret_quantile(0.95):.3g} is left to gain.{lucky}</p>"
         "<table><tr><th>parameter</th><th>recommended</th><th>the optimum, with 90 % probability</th></tr>"
         f"{''.join(rows)}</table>"
     )
@@ -120,7 +121,8 @@ def _table(optimizer: Optimizer) -> str:
 def _trial(trial: Trial, names: list[str]) -> str:
     state = trial.state if trial.reason is None else f"{trial.state}: {trial.reason}"
     cells = [trial.number, *(trial.params[name] for name in names), trial.value, trial.sd, state]
-    return _row([*map(_number, cells), trial.diagnostics.get("method", "told")], trial.state)
+    how = [trial.diagnostics.get(key) for key in ("method", "purpose")]
+    return _row([*map(_number, cells), ", ".join(filter(None, how)) or "told"], trial.state)
 
 
 def _row(cells: list[Any], kind: str = "") -> str:

@@ -54,9 +54,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
         lines.append("every point of the space has been tried: there is nothing new to suggest")
     if progress.done:
         best = progress.optimizer.recommend()
-        data["recommendation"] = {"params": best.params, "mean": best.mean, "sd": best.sd}
+        data["recommendation"] = {
+            "params": best.params, "mean": best.mean, "sd": best.sd, "confirmed": best.confirmed,
+        }  # fmt: skip
         shown = ", ".join(f"{name} = {value}" for name, value in best.params.items())
-        lines.append(f"recommended so far: {shown}, for {best.mean:.6g} ± {best.sd:.2g}")
+        lines.append(f"recommended so far: {shown}, for {best.value_in_words}")
     if progress.added:
         lines.append(f"fill in {definition.result!r} in the new rows and run the same command again")
     console.answer("\n".join(lines), data)

@@ -1,4 +1,4 @@
-"""`xstar recommend`: the point with the best posterior mean."""
+"""`xstar recommend`: the point with the best posterior mean, of all or of those evaluated."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ DETAILS = ""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_study(parser)
+    parser.add_argument("--tested", action="store_true", help="of those that have been evaluated")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer with the recommendation."""
     from xstar.cli.opening import open_named
 
-    answer(open_named(options, console).optimizer_with_results(), console)
+    answer(open_named(options, console).optimizer_with_results(), console, tested=options.tested)
     return 0
 
 
-def answer(optimizer: Optimizer, console: Console, **more: Any) -> None:
+def answer(optimizer: Optimizer, console: Console, *, tested: bool = False, **more: Any) -> None:
     """Answer with the recommendation, and whatever else an answer in JSON should have."""
-    best = optimizer.recommend()
+    best = optimizer.recommend(tested=tested)
     likely = "" if best.feasibility == 1.0 else f"\nP(feasible) {best.feasibility:.0%}"
-    console.answer(
-        f"{listed(best.params)}\nvalue there: {best.mean:.6g} ± {best.sd:.2g}{likely}", {**asdict(best), **more}
-    )
+    console.answer(f"{listed(best.params)}\nvalue there: {best.value_in_words}{likely}", {**asdict(best), **more})

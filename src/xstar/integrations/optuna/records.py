@@ -39,7 +39,7 @@ SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
-SHARED_DIAGNOSTICS = ("method", "fallback", "bits", "kernel", "inference_converged")
+SHARED_DIAGNOSTICS = ("method", "fallback", "purpose", "gain", "left", "bits", "kernel", "inference_converged")
 """What is also said about how it came about."""
 SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
 """User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""

@@ -69,6 +69,9 @@ class XstarSampler(BaseSampler):
     n_startup_trials : int, optional
         Trials that fill the space before the model is asked (`num_initial` of `Optimizer`); by default the number of
         parameters plus one, from 3 to 10.
+    n_trials : int, optional
+        How many trials the study will have, if that is known (a sampler is not told): the last one then evaluates the
+        recommendation, if no trial has. It changes nothing else.
     independent_sampler : BaseSampler, optional
         For parameters outside the common search space: those of the first trial, and conditional ones. By default they
         are drawn at random, as a function of the seed, the trial's number and their name.
@@ -116,6 +119,7 @@ class XstarSampler(BaseSampler):
         seed: int | None = 0,
         method: str | Method = "pes",
         n_startup_trials: int | None = None,
+        n_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
         noise: float | None = None,
@@ -130,6 +134,7 @@ class XstarSampler(BaseSampler):
         self.n_startup_trials = (
             None if n_startup_trials is None else max(1, integer(n_startup_trials, "n_startup_trials", 0))
         )
+        self.n_trials = None if n_trials is None else integer(n_trials, "n_trials", 1)
         self.search_space = None if search_space is None else _check_distributions(search_space)
         self.noise = None if noise is None else check_sd(noise, "noise")
         self.stale_after = None if stale_after is None else positive(stale_after, "stale_after")
@@ -179,7 +184,8 @@ class XstarSampler(BaseSampler):
             # What has no choice any more is part of the model: trials with other values of it are of another function.
             known = self.search_space or records.common_distributions(trials)
             fixed = {name: distribution for name, distribution in known.items() if distribution.single()}
-            found = self.suggest(study, trial, self.snapshot(study, trials, {**fixed, **search_space}))
+            last = self.n_trials is not None and trial.number + 1 >= self.n_trials
+            found = self.suggest(study, trial, self.snapshot(study, trials, {**fixed, **search_space}), last=last)
         return {name: found.params[name] for name in search_space if name in found.params}
 
     def sample_independent(
@@ -259,14 +265,15 @@ class XstarSampler(BaseSampler):
         )  # fmt: skip
         return Snapshot(tuple(trials), stale, distributions, space, tuple(evidence), optimizer)
 
-    def suggest(self, study: Study, trial: FrozenTrial, snapshot: Snapshot) -> SharedSuggestion:
+    def suggest(self, study: Study, trial: FrozenTrial, snapshot: Snapshot, *, last: bool = False) -> SharedSuggestion:
         """Return the parameters of a trial, by a snapshot taken before or after it began, and share them.
 
-        They are chosen anew if another worker has meanwhile taken nearly the same point.
+        They are chosen anew if another worker has meanwhile taken nearly the same point. The `last` trial of a study
+        evaluates the recommendation.
         """
         with self._lock:
             try:
-                suggestion, trials = self._share_one(study, trial, snapshot)
+                suggestion, trials = self._share_one(study, trial, snapshot, last)
             except SpaceExhausted as error:
                 _logger.warning("trial %d repeats a point: %s", trial.number, error)
                 return SharedSuggestion({}, None)
@@ -275,13 +282,15 @@ class XstarSampler(BaseSampler):
             _logger.info("trial %d was suggested by %s: %s", trial.number, *how)
         return SharedSuggestion(suggestion.params, trials)
 
-    def _share_one(self, study: Study, trial: FrozenTrial, snapshot: Snapshot) -> tuple[Trial, Sequence[FrozenTrial]]:
+    def _share_one(
+        self, study: Study, trial: FrozenTrial, snapshot: Snapshot, last: bool
+    ) -> tuple[Trial, Sequence[FrozenTrial]]:
         """The suggestion, shared, and all trials as they were after that."""
         if snapshot.is_older_than(trial):
             trials: Sequence[FrozenTrial] = study.get_trials(deepcopy=False)
             snapshot = self.snapshot(study, trials, snapshot.distributions)
         for attempt in range(1, self._sharing.attempts + 1):
-            suggestion = self._propose(trial, snapshot)
+            suggestion = self._propose(trial, snapshot, last)
             records.share(study, trial, suggestion, snapshot.distributions)
             trials = study.get_trials(deepcopy=False)
             if attempt == self._sharing.attempts or not self._was_taken(suggestion, study, trials, snapshot):
@@ -289,7 +298,7 @@ class XstarSampler(BaseSampler):
             snapshot = self.snapshot(study, trials, snapshot.distributions)
         return suggestion, trials
 
-    def _propose(self, trial: FrozenTrial, snapshot: Snapshot) -> Trial:
+    def _propose(self, trial: FrozenTrial, snapshot: Snapshot, last: bool) -> Trial:
         """The suggestion for a trial, which counts on those that are just being chosen."""
         evidence = [other for other in snapshot.evidence if other.number != trial.number]
         self._warn_of_silence(snapshot.trials, evidence)
@@ -303,7 +312,7 @@ class XstarSampler(BaseSampler):
             taken = optimizer.propose(other.number, records.settled(other, distributions))
             evidence.append(Trial(other.number, taken.params))
             optimizer = optimizer.with_trials(evidence)
-        return optimizer.propose(trial.number, records.settled(trial, distributions))
+        return optimizer.propose(trial.number, records.settled(trial, distributions), last=last)
 
     def _was_taken(self, suggestion: Trial, study: Study, trials: Sequence[FrozenTrial], snapshot: Snapshot) -> bool:
         """Whether another worker has taken nearly the same point since the snapshot."""
