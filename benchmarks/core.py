@@ -19,7 +19,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from benchmarks.measure import measure, save
 from benchmarks.problems import hyper_samples, observations, path_posterior, plain_path
 from tests.oracles.slice_sampling import slice_sample
-from xstar.gp import Posterior, Prior, SliceSampling, SquaredExponential, draw_paths
+from xstar.gp import Posterior, SliceSampling, SquaredExponential, draw_paths
+from xstar.methods import INDEPENDENT
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.designs import sobol
 from xstar.search import BoxSearch, draw_candidates
@@ -64,7 +65,9 @@ def sample(n: int, d: int) -> Callable[[], Any]:
     X, y = observations(n, d, seed=0)
 
     def work() -> float:
-        inferred = SliceSampling(num_samples=NUM_HYPER).infer(SquaredExponential(), X, y, np.random.default_rng(3))
+        inferred = SliceSampling(num_samples=NUM_HYPER, prior=INDEPENDENT).infer(
+            SquaredExponential(), X, y, np.random.default_rng(3)
+        )
         return float(inferred.evaluations)
 
     return work
@@ -73,7 +76,7 @@ def sample(n: int, d: int) -> Callable[[], Any]:
 def sample_sklearn(n: int, d: int) -> Callable[[], Any]:
     """The same number of samples, coordinate by coordinate, on scikit-learn's likelihood, one vector at a time."""
     X, y = observations(n, d, seed=0)
-    prior = Prior()
+    prior = INDEPENDENT
     lower, upper = prior.box(d)
     kernel = ConstantKernel(1.0) * RBF(np.ones(d)) + WhiteKernel(0.01)
     model = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)

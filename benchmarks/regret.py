@@ -140,7 +140,7 @@ def draw(rows: list[dict[str, Any]]) -> str:
     columns = min(3, len(names))
     lines = -(-len(names) // columns)
     figure, axes = plt.subplots(lines, columns, figsize=(5 * columns, 3.8 * lines), squeeze=False)
-    colors = dict(zip(METHODS, plt.get_cmap("tab10").colors, strict=False))  # type: ignore[attr-defined]
+    colors = dict(zip(METHODS, plt.get_cmap("tab20").colors, strict=False))  # type: ignore[attr-defined]
     for axis in axes.flat[len(names) :]:
         axis.axis("off")
     for name, axis in zip(names, axes.flat, strict=False):
