@@ -139,13 +139,14 @@ class TestWords:
             assert row["negative"] == 0
 
     def test_the_core_beside_others(self):
-        """docs/core.md: paths' maxima that L-BFGS-B misses, fewer likelihoods; the default search misses no mode."""
+        """docs/core.md: paths' maxima that L-BFGS-B misses, fewer likelihoods; the default search misses one mode."""
         rows = {(row["task"], row.get("n"), row["d"]): row for row in read("core").rows}
         six = rows["50 paths drawn, maximized", None, 6]
         assert six["ours"]["result"] > six["rival"]["result"] + 1e-3
         for (task, *_), row in rows.items():
             assert "slice" not in task or row["ours"]["result"] < row["rival"]["result"]
-        assert not any(any(row["missed"]) for row in read("modes").rows if row["search"] == "default")
+        missed = {row["problem"]: sum(row["missed"]) for row in read("modes").rows if row["search"] == "default"}
+        assert {problem: share for problem, share in missed.items() if share} == {"walker-a": 1 / 8}
         for row in read("search").rows:
             assert (row["newton"]["reached"] == 1.0) == (
                 row["d"] == 2 or (row["kernel"], row["lengthscale"]) == ("se", 0.5)
