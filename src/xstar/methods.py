@@ -131,6 +131,9 @@ class Balance:
     improve_above : float
         They do so only while what may be left to find above the best tested point exceeds this many standard deviations
         of the noise: below that, another look at the best place says little and information tells more.
+    least_gain : float
+        And only if they are expected to gain at least this share of it: where much more may be left than the next step
+        can bring, as at a lower one of several maxima, it is time to look elsewhere.
     confirm : float
         The recommendation is evaluated when what it is known to gain over the best tested point exceeds this many times
         what may be left to find beyond it; 0 never does.
@@ -145,11 +148,13 @@ class Balance:
 
     improve: float = 2.0 / 3.0
     improve_above: float = 0.1
+    least_gain: float = 0.1
     confirm: float = 1.0
 
     def __post_init__(self) -> None:
         not_negative(self.improve, "improve", 1.0)
         not_negative(self.improve_above, "improve_above")
+        not_negative(self.least_gain, "least_gain")
         not_negative(self.confirm, "confirm")
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import EI, PES, LogEI
-from xstar.engine.balance import Outlook, confirms, is_turn_to_improve, may_improve
+from xstar.engine.balance import Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
 from xstar.gp import MAP, Matern52
 from xstar.methods import METHODS, Balance
 
@@ -56,6 +56,12 @@ def test_improvement_ends_where_what_is_left_is_less_than_the_noise():
     assert may_improve(Balance(improve_above=0.0), tested, -optimum, noise).tolist() == [False] * 3
 
 
+def test_a_gain_is_worth_a_turn_if_it_is_a_fair_share_of_what_is_left():
+    expected, tested, optimum = np.array([0.2, 0.1, 0.1, 0.0]), np.ones(4), np.array([2.0, 2.0, 1.2, 0.9])
+    assert is_worthwhile(Balance(least_gain=0.15), expected, tested, optimum).tolist() == [True, False, True, True]
+    assert is_worthwhile(Balance(least_gain=0.0), expected, tested, optimum).all()
+
+
 def test_an_optimum_below_the_best_point_leaves_nothing():
     assert outlook(best=[0.5], optimum=[0.2]).left.tolist() == [0.0]
 
@@ -64,6 +70,8 @@ def test_what_is_not_a_number_is_neither_improved_nor_confirmed():
     nan = np.array([np.nan])
     assert not confirms(Balance(), outlook(best=[0.5], optimum=nan)).any()
     assert not may_improve(Balance(), np.zeros(1), nan, np.array([0.1])).any()
+    assert not is_worthwhile(Balance(), nan, np.zeros(1), np.ones(1)).any()
+    assert not is_worthwhile(Balance(), np.ones(1), np.zeros(1), nan).any()
 
 
 # Suggestions
@@ -86,6 +94,11 @@ def test_an_improvement_is_the_point_of_logei():
     assert trial.diagnostics["fallback"] is None
     expected = told(how=Method(Matern52(), MAP(), LogEI())).ask()
     assert trial.x == pytest.approx(expected.x, abs=1e-3), "candidates are drawn by other numbers"
+
+
+def test_an_improvement_that_gains_too_little_gives_its_turn_to_information():
+    opt = told(how=method(improve=1.0, improve_above=0.0, least_gain=1e6, confirm=0.0))
+    assert opt.ask().diagnostics["purpose"] == "explore"
 
 
 @pytest.fixture
@@ -196,7 +209,10 @@ def test_methods_of_the_paper_are_not_balanced():
     assert "purpose" not in opt.ask().diagnostics
 
 
-@pytest.mark.parametrize("wrong", [{"improve": 1.5}, {"improve": -0.1}, {"improve_above": -1.0}, {"confirm": "yes"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"improve": 1.5}, {"improve": -0.1}, {"improve_above": -1.0}, {"least_gain": -0.1}, {"confirm": "yes"}],
+)
 def test_a_balance_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=rf"{next(iter(wrong))} must be a number >= 0"):
         Balance(**wrong)

@@ -2,6 +2,8 @@
 
 The rule looks at three heights of y: that of the best point tested, that of the best point of all, and the mean height
 of the sampled maxima. The first two are a step that is known to be gained; the third says how much may be left to find.
+An improvement is worth a turn if it is expected to bring a fair share of that: at the lower one of two maxima the best
+next step is small, and what may be left is elsewhere.
 
 Notation
     R    problems; 1 unless they advance in lockstep
@@ -53,6 +55,11 @@ def is_turn_to_improve(balance: Balance, number: int) -> bool:
 def may_improve(balance: Balance, tested: HostArray, optimum: HostArray, noise: HostArray) -> HostArray:
     """Return in which problems enough is left to find above what was tested, measured by the noise, shape (R,)."""
     return np.asarray(optimum - tested > balance.improve_above * noise + ROUNDING)
+
+
+def is_worthwhile(balance: Balance, expected: HostArray, tested: HostArray, optimum: HostArray) -> HostArray:
+    """Return in which problems the expected improvement (R,) is a fair share of what may be left, shape (R,)."""
+    return np.asarray(expected >= balance.least_gain * (optimum - tested))
 
 
 def confirms(balance: Balance, outlook: Outlook) -> HostArray:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xstar.acquisition import Acquisition, LogEI, Prepared
-from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_turn_to_improve, may_improve
+from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
 from xstar.engine.cache import Models
 from xstar.engine.evidence import Evidence
 from xstar.engine.model import Model
@@ -132,7 +132,9 @@ def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[Ho
             improvement = LogEI()
             score = _prepare(model, improvement, search, rng)
             row, diagnostics = _maximize(model, improvement, score, search, rng)
-            return row, {**diagnostics, "purpose": "improve", "left": model.in_values(tested, optimum)}
+            expected = np.exp(to_numpy(score(row[None])))
+            if is_worthwhile(balance, expected, tested, optimum)[0]:
+                return row, {**diagnostics, "purpose": "improve", "left": model.in_values(tested, optimum)}
     score = _prepare(model, acquisition, search, rng)
     best = model.best_within(search.domain)
     maxima = score.sampled_maxima

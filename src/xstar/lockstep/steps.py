@@ -28,7 +28,7 @@ import numpy as np
 
 from xstar.acquisition import LogEI, Prepared
 from xstar.acquisition.mean import MeanScore
-from xstar.engine.balance import FEW_OPTIMA, Outlook, confirms, is_turn_to_improve, may_improve
+from xstar.engine.balance import FEW_OPTIMA, Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
 from xstar.engine.fit import design_weights
 from xstar.engine.incumbents import recommend
 from xstar.engine.scaling import Scaling
@@ -222,17 +222,25 @@ def _suggest(problems: Problems, streams: Streams, best: HostArray, number: int,
     if is_turn_to_improve(balance, number):
         paths = math.ceil(FEW_OPTIMA / int(group.post.batch_shape[1]))
         optimum = to_numpy(draw_maximizers(group.post, paths, streams).value).mean(axis=(1, 2))
-        improving = may_improve(balance, tested, optimum, to_numpy(group.post.hyper.noise).mean(axis=1))
-    for some, acquisition in ((np.flatnonzero(improving), LogEI()), (np.flatnonzero(~improving), own)):
+        some = np.flatnonzero(may_improve(balance, tested, optimum, to_numpy(group.post.hyper.noise).mean(axis=1)))
         if len(some):
             post, part = group.post.take(some), streams.take(some)
-            score = acquisition.prepare(post, part)
-            found = to_numpy(_maximize(problems.settings, score, post, part))
-            if score.sampled_maxima is not None:
-                optimum = to_numpy(score.sampled_maxima).mean(axis=1)
-                confirmed = confirms(balance, Outlook(tested[some], _heights(post, rows[some]), optimum))
-                found[confirmed] = rows[some][confirmed]
-            rows[some] = found
+            score = LogEI().prepare(post, part)
+            found = _maximize(problems.settings, score, post, part)
+            expected = np.exp(to_numpy(score.score.value(found[:, None, :])))[:, 0]
+            worthwhile = is_worthwhile(balance, expected, tested[some], optimum[some])
+            improving[some[worthwhile]] = True
+            rows[some[worthwhile]] = to_numpy(found)[worthwhile]
+    some = np.flatnonzero(~improving)
+    if len(some):
+        post, part = group.post.take(some), streams.take(some)
+        score = own.prepare(post, part)
+        found = to_numpy(_maximize(problems.settings, score, post, part))
+        assert score.sampled_maxima is not None, "of an acquisition that samples maxima"
+        outlook = Outlook(tested[some], _heights(post, rows[some]), to_numpy(score.sampled_maxima).mean(axis=1))
+        confirmed = confirms(balance, outlook)
+        found[confirmed] = rows[some][confirmed]
+        rows[some] = found
     return move(rows, group.post.data.X)
 
 
