@@ -48,18 +48,14 @@ VARIANTS: dict[str, Variant] = {
         lambda: _method(model=BEFORE),
     ),
     "confirm": Variant("information, confirmed", lambda: _method(Balance(improve=0.0))),
-    "third": Variant("a third of the turns improve", lambda: _method(Balance(improve=1.0 / 3.0))),
     "half": Variant("half of the turns improve", lambda: _method(Balance(improve=0.5))),
-    "three-quarters": Variant("three quarters improve", lambda: _method(Balance(improve=0.75))),
+    "every-turn": Variant("every turn may improve", lambda: _method(Balance(improve=1.0))),
     "always-improve": Variant("they improve whatever the noise", lambda: _method(Balance(improve_above=0.0))),
     "above-noise": Variant("they improve above one sd of the noise", lambda: _method(Balance(improve_above=1.0))),
     "any-gain": Variant("they improve however small the gain", lambda: _method(Balance(least_gain=0.0))),
-    "al-less-noise": Variant("x", lambda: _method(Balance(), LESS_NOISE)),
-    "al-cautious2": Variant(
-        "x", lambda: _method(Balance(), model=ModelSettings(caution=2.0, caution_among_tested=1.0))
-    ),
-    "al-ln-cautious": Variant(
-        "x", lambda: _method(Balance(), LESS_NOISE, model=ModelSettings(caution=1.0, caution_among_tested=1.0))
+    "more-caution": Variant(
+        "recommended if better by two sd, by one among the tested",
+        lambda: _method(Balance(), model=ModelSettings(caution=2.0, caution_among_tested=1.0)),
     ),
     "less-noise": Variant("a prior of less noise", lambda: _method(Balance(), LESS_NOISE)),
     "narrower": Variant(
