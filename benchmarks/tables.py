@@ -129,27 +129,35 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str, int]:
     return row["sampler"], row["family"], row["dataset"], row["seed"]
 
 
-def ranks(rows: list[dict[str, Any]]) -> tuple[dict[str, list[float]], int]:
-    """Mean ranks of the samplers after each number shown, over the runs that all of them have made, and how many."""
+class Standing(NamedTuple):
+    """How one sampler did after each number of trials shown, over the runs that all samplers have made."""
+
+    ranks: list[float]
+    """Means."""
+    gaps: list[float]
+    """Medians."""
+
+
+def compare(rows: list[dict[str, Any]]) -> tuple[dict[str, Standing], int]:
+    """The standings of all samplers, and over how many runs."""
     from scipy.stats import rankdata
 
     gaps: dict[tuple[str, str, int], dict[str, list[float]]] = {}
     for row in rows:
         gaps.setdefault((row["family"], row["dataset"], row["seed"]), {})[row["sampler"]] = row["gap"]
     names = [name for name in SAMPLERS if any(name in found for found in gaps.values())]
-    complete = [[found[name] for name in names] for found in gaps.values() if found.keys() >= set(names)]
-    means = rankdata(np.array(complete), axis=1).mean(axis=0)
-    return {name: means[k].tolist() for k, name in enumerate(names)}, len(complete)
+    complete = np.array([[found[name] for name in names] for found in gaps.values() if found.keys() >= set(names)])
+    ranks, medians = rankdata(complete, axis=1).mean(axis=0), np.median(complete, axis=0)
+    return {name: Standing(ranks[k].tolist(), medians[k].tolist()) for k, name in enumerate(names)}, len(complete)
 
 
 def standings(rows: list[dict[str, Any]]) -> list[str]:
     """The lines that are printed."""
-    found, count = ranks(rows)
+    found, count = compare(rows)
     lines = [f"mean rank after {SHOWN} trials, {count} runs; median gap to the best entry"]
-    for name, mean in found.items():
-        gaps = np.array([row["gap"] for row in rows if row["sampler"] == name])
-        shown = " ".join(f"{gap:.1%}" for gap in np.median(gaps, axis=0))
-        lines.append(f"  {TITLES[name]:26s} " + " ".join(f"{rank:.2f}" for rank in mean) + f"   {shown}")
+    for name, own in found.items():
+        gaps = " ".join(f"{gap:.1%}" for gap in own.gaps)
+        lines.append(f"  {TITLES[name]:26s} " + " ".join(f"{rank:.2f}" for rank in own.ranks) + f"   {gaps}")
     return lines
 
 

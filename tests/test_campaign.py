@@ -106,7 +106,7 @@ def test_a_study_of_a_table_counts_the_gap_to_its_best_entry():
     assert len(row["gap"]) == len(tables.SHOWN)
     assert min(row["gap"]) >= 0.0
     rows = [row, {**row, "sampler": "xstar", "gap": [0.0, 0.0, 0.0]}]
-    means, runs = tables.ranks(rows)
-    assert runs == 1
-    assert means["xstar"] == [1.0, 1.0, 1.0]
-    assert means["RandomSampler"] == [2.0, 2.0, 2.0]
+    standings, runs = tables.compare([*rows, {**rows[1], "seed": 1}])
+    assert runs == 1, "only one of them has made the second"
+    assert standings["xstar"] == ([1.0, 1.0, 1.0], [0.0, 0.0, 0.0])
+    assert standings["RandomSampler"] == ([2.0, 2.0, 2.0], row["gap"])

@@ -126,11 +126,11 @@ def bbob() -> Lines:
 def tables() -> Lines:
     """Mean ranks on the tables of real models."""
     found = read("tables")
-    means, runs = hpo.ranks(found.rows)
-    lines = []
-    for name, mean in means.items():
-        gaps = np.median([row["gap"] for row in found.rows if row["sampler"] == name], axis=0)
-        lines.append([TITLES[name], str(runs), *(f"{rank:.2f}" for rank in mean), *(share(gap) for gap in gaps)])
+    standings, runs = hpo.compare(found.rows)
+    lines = [
+        [TITLES[name], str(runs), *(f"{rank:.2f}" for rank in own.ranks), *(share(gap) for gap in own.gaps)]
+        for name, own in standings.items()
+    ]
     head = ("sampler", "runs", *(f"rank after {n}" for n in hpo.SHOWN), *(f"gap after {n}" for n in hpo.SHOWN))
     return table(head, lines)
 
