@@ -83,6 +83,9 @@ class ModelSettings:
     standard deviations of the difference (`python -m benchmarks.campaign`)."""
     caution_among_tested: float = 0.5
     """So is a tested point that does not have the best value told."""
+    noisy: float = 0.1
+    """Noise, as a share of the amplitude, with which values alone say so little that there is no caution any more; with
+    less there is more of it."""
     least_information: float = 1e-9
     """In nats: an evaluation that is expected to tell less tells nothing."""
     lookahead: int = 64
@@ -97,7 +100,7 @@ class ModelSettings:
         integer(self.lookahead, "lookahead", 2)
         not_negative(self.caution, "caution")
         not_negative(self.caution_among_tested, "caution_among_tested")
-        for name in ("least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat",
+        for name in ("least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat", "noisy",
                      "least_information", "feasible_enough"):  # fmt: skip
             positive(getattr(self, name), name)
         if isinstance(self.warp, list | tuple):

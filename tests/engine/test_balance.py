@@ -181,11 +181,26 @@ def test_the_same_point_is_never_confirmed_again_without_noise(confirming):
 
 
 def test_fixed_parameters_hold_for_a_confirmation(confirming):
-    opt = Optimizer({"x": Real(0.0, 1.0), "c": Categorical(["u", "v"])}, method=method(), num_initial=4)
-    for x, c in ((0.1, "u"), (0.4, "v"), (0.6, "u"), (0.9, "v")):
-        opt.tell({"x": x, "c": c}, bump(x) + (c == "v"))
-    assert opt.ask(fixed={"c": "u"}).params["c"] == "u"
-    assert opt.ask(fixed={"c": "v"}).params["c"] == "v"
+    """The best point of a part is confirmed, not what is left of the best of all."""
+    opt = Optimizer({"x": Real(0.0, 1.0), "c": Categorical(["u", "v"])}, method=method(), num_initial=8, noise=0.0)
+    for x in (0.1, 0.4, 0.7, 0.9):
+        opt.tell({"x": x, "c": "u"}, -((x - 0.55) ** 2))
+        opt.tell({"x": x, "c": "v"}, -((x - 0.2) ** 2) - 0.01)
+    for c, best in (("u", 0.55), ("v", 0.2)):
+        trial = opt.propose(20, fixed={"c": c})
+        assert trial.params["c"] == c
+        if trial.diagnostics["purpose"] == "confirm":
+            assert trial.params["x"] == pytest.approx(best, abs=0.08), c
+    assert opt.propose(20, fixed={"c": "u"}).diagnostics["purpose"] == "confirm"
+
+
+def test_an_improvement_that_goes_wrong_leaves_the_turn_to_information(monkeypatch):
+    def wrong(*_):
+        raise FloatingPointError("overflow")
+
+    monkeypatch.setattr("xstar.engine.suggest._improve", wrong)
+    found = told(how=method(improve=1.0, improve_above=0.0, confirm=0.0)).ask().diagnostics
+    assert (found["method"], found["fallback"], found["purpose"]) == ("pes", None, "explore")
 
 
 def test_suggestions_are_the_same_after_a_restart(tmp_path):

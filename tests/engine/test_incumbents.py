@@ -61,12 +61,42 @@ def test_who_is_recommended_depends_on_what_is_known(monkeypatch):
         return (points - others)[:, 0], np.array([0.5, 2.5, 1.5])
 
     monkeypatch.setattr("xstar.engine.incumbents.difference", gap)
+    monkeypatch.setattr("xstar.engine.incumbents._trust_in_values", lambda *_: np.ones(3))
+
+    def chosen(settings):
+        return recommend(None, observed, tested, best, Method(model=settings))[:, 0].tolist()
+
     # Where 1 is not enough to leave the observed point for the tested one, 2 may be, for the best.
-    assert recommend(None, observed, tested, best, cautious(1.0))[:, 0].tolist() == [3.0, 1.0, 3.0]
-    assert recommend(None, observed, tested, best, cautious(0.0))[:, 0].tolist() == [3.0, 3.0, 3.0]
-    apart = ModelSettings(caution=10.0, caution_among_tested=0.0)
-    assert recommend(None, observed, tested, best, apart)[:, 0].tolist() == [2.0, 2.0, 2.0]
-    assert recommend(None, observed, tested, best, cautious(10.0))[:, 0].tolist() == [1.0, 1.0, 1.0]
+    assert chosen(cautious(1.0)) == [3.0, 1.0, 3.0]
+    assert chosen(cautious(0.0)) == [3.0, 3.0, 3.0]
+    assert chosen(ModelSettings(caution=10.0, caution_among_tested=0.0)) == [2.0, 2.0, 2.0]
+    assert chosen(cautious(10.0)) == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("noise", "inference", "trusted"),
+    [(0.04, MAP(), True), (0.2, MAP(), False), (0.04, Fixed(HYPER), False)],
+    ids=["little noise", "much", "model known"],
+)
+def test_values_are_trusted_if_they_have_little_noise_and_the_model_is_learned(noise, inference, trusted):
+    post = Posterior(SquaredExponential(), Hyperparameters([[0.4, 0.5]], [2.0], [2.0 * noise]), X, Y)
+    rows = np.array([X[3], X[1], [0.45, 0.65]])
+    highest = int(np.argmax(post.predict(rows)[0].ravel()))
+    assert highest > 0, "caution has something to prevent"
+    chosen = recommend(post, *rows[:, None], Method(inference=inference, model=cautious(1e6)))
+    np.testing.assert_array_equal(chosen[0], rows[0 if trusted else highest])
+
+
+def test_of_several_best_values_the_one_with_the_best_mean_is_recommended():
+    for mirrored in (False, True):
+        opt = Optimizer(
+            {"x": Real(0.0, 1.0)}, method=Method(Matern52(), MAP(), LogEI(), model=cautious(1e9)), noise=0.0
+        )
+        for x, value in ((0.05, 0.0), (0.12, 1.0), (0.5, 0.0), (0.75, 0.8), (0.84, 1.0), (0.92, 0.9)):
+            opt.tell({"x": 1.0 - x if mirrored else x}, value)
+        means, _ = opt.predict([{"x": 1.0 - x if mirrored else x} for x in (0.12, 0.84)])
+        best = (0.12, 0.84)[int(np.argmax(means))]
+        assert opt.recommend().params["x"] == pytest.approx(1.0 - best if mirrored else best)
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -42,13 +42,13 @@ def optimize(rows, acquisition, evaluations, inference=None, kernel=None, **sett
 
 @pytest.mark.parametrize("acquisition", [PES(12, 128), EI(), None], ids=["PES", "EI", "random"])
 def test_a_problem_takes_the_same_course_alone(acquisition):
-    together = optimize([0, 1, 2], acquisition, 5, threads=2)
-    assert together.X.shape == (R, 8, D)
-    assert together.y.shape == (R, 8)
-    assert together.recommended.shape == (R, 6, D)
-    assert together.value.shape == (R, 6)
+    together = optimize([0, 1, 2], acquisition, 12, threads=2)
+    assert together.X.shape == (R, 15, D)
+    assert together.y.shape == (R, 15)
+    assert together.recommended.shape == (R, 13, D)
+    assert together.value.shape == (R, 13)
     for r in range(R):
-        alone = optimize([r], acquisition, 5)
+        alone = optimize([r], acquisition, 12)
         np.testing.assert_allclose(alone.X[0], together.X[r], atol=1e-5)
         np.testing.assert_allclose(alone.y[0], together.y[r], atol=1e-4)
 

@@ -59,6 +59,8 @@ def may_improve(balance: Balance, tested: HostArray, optimum: HostArray, noise: 
 
 def is_worthwhile(balance: Balance, expected: HostArray, tested: HostArray, optimum: HostArray) -> HostArray:
     """Return in which problems the expected improvement (R,) is a fair share of what may be left, shape (R,)."""
+    if balance.least_gain == 0.0:
+        return np.isfinite(expected)
     return np.asarray(expected >= balance.least_gain * (optimum - tested))
 
 

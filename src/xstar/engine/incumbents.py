@@ -4,7 +4,9 @@ The best posterior mean of all points is a promise of the model, that of a teste
 behind it, and the best value observed needs no model at all. A point with less behind it is recommended only where it
 is known to be better: where its gain, the difference of the two posterior means, exceeds so many standard deviations
 of that difference as the settings have it, `caution` for a point that was not evaluated and `caution_among_tested` for
-one that was. Where the model is right this costs little; where it is wrong, promises are kept.
+one that was. Where the model is right this costs little; where it is wrong, promises are kept. The more noise there is,
+the less a value says by itself, and the less caution there is: none from the settings' `noisy` on. A model that is
+known is believed.
 
 Notation
     R    problems; 1 unless they advance in lockstep
@@ -14,20 +16,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from xstar.gp import Posterior
-from xstar.methods import ModelSettings
+from xstar.gp import Fixed, Posterior
+from xstar.methods import Method
 from xstar.numerics.arrays import HostArray, move, to_numpy
 
 
 def recommend(
-    post: Posterior, observed: HostArray, tested: HostArray, best: HostArray, settings: ModelSettings
+    post: Posterior, observed: HostArray, tested: HostArray, best: HostArray, method: Method
 ) -> HostArray:
     """Return the points to recommend (R, d): of those with the best value, with the best mean tested, and anywhere."""
+    settings, trust = method.model, _trust_in_values(post, method)
     chosen = observed
     for challenger, caution in ((tested, settings.caution_among_tested), (best, settings.caution)):
         gain, sd = difference(post, challenger, chosen)
-        chosen = np.where((gain > caution * sd)[:, None], challenger, chosen)
+        chosen = np.where((gain > caution * trust * sd)[:, None], challenger, chosen)
     return chosen
+
+
+def _trust_in_values(post: Posterior, method: Method) -> HostArray:
+    """From 1 without noise down to 0 where values say little by themselves, or the model is known, shape (R,)."""
+    hyper = post.by_problem().hyper
+    noise, amplitude = (to_numpy(part).mean(axis=1) for part in (hyper.noise, hyper.amplitude))
+    unknown = 0.0 if isinstance(method.inference, Fixed) else 1.0
+    return np.asarray(unknown * np.maximum(1.0 - noise / (method.model.noisy * amplitude), 0.0))
 
 
 def difference(post: Posterior, points: HostArray, others: HostArray) -> tuple[HostArray, HostArray]:

@@ -148,24 +148,26 @@ class Model:
     @cached_property
     def best_row(self) -> HostArray:
         """The legal point with the best posterior mean among those likely to be feasible."""
-        return self.best_within(self.domain)
+        found, value = self._highest(self.domain)
+        # Where the mean is flat, a point that was evaluated is better than one that was not.
+        if self.tested_row is not None and self._height(self.tested_row) >= value - self.settings.model.flat:
+            return self.tested_row
+        return found
 
     def best_within(self, part: Domain) -> HostArray:
         """The same of a part of the domain."""
-        found, value = self.maximize(self._heights, np.random.default_rng(RECOMMENDATION), within=part)
-        # Where the mean is flat, a point that was evaluated is better than one that was not.
-        tested = self.tested_row if part is self.domain else None
-        if tested is not None and self._height(tested) >= value - self.settings.model.flat:
-            return tested
-        return found
+        return self.best_row if part == self.domain else self._highest(part)[0]
+
+    def _highest(self, part: Domain) -> tuple[HostArray, float]:
+        return self.maximize(self._heights, np.random.default_rng(RECOMMENDATION), within=part)
 
     @cached_property
     def recommended_row(self) -> HostArray:
         """The point to recommend: the best of all if it is known to be better than those evaluated (`incumbents`)."""
-        if self.tested_row is None or self.observed_row is None:
+        if self.tested_row is None or self.observed_row is None or not self._is_sure(self.tested_row):
             return self.best_row
         rows = (self.observed_row[None], self.tested_row[None], self.best_row[None])
-        return np.asarray(recommend(self.post, *rows, self.settings.model)[0])
+        return np.asarray(recommend(self.post, *rows, self.settings.strategy)[0])
 
     @cached_property
     def tested_row(self) -> HostArray | None:
@@ -175,9 +177,12 @@ class Model:
 
     @cached_property
     def observed_row(self) -> HostArray | None:
-        """The legal point with the best value told; None if there is none."""
+        """The legal point with the best value told, of several the one with the best mean; None if there is none."""
         rows, values = self._tested
-        return np.asarray(rows[int(np.argmax(values))]) if len(rows) else None
+        if not len(rows):
+            return None
+        rows = rows[values == values.max()]
+        return np.asarray(rows[int(np.argmax(self.mean(rows)))])
 
     @cached_property
     def _tested(self) -> tuple[HostArray, HostArray]:
@@ -185,8 +190,14 @@ class Model:
         rows, values = (part[self.evidence.legal] for part in (self.evidence.X, self.evidence.values))
         if self._strict is None or not len(rows):
             return rows, values
-        likely = self._strict.is_likely(rows)
-        return (rows[likely], values[likely]) if likely.any() else (rows, values)
+        for likely in (self._strict.reaches_level(rows), self._strict.is_likely(rows)):
+            if likely.any():
+                return rows[likely], values[likely]
+        return rows, values
+
+    def _is_sure(self, row: HostArray) -> bool:
+        """Whether a point is as likely to be feasible as a recommendation should be."""
+        return self._strict is None or bool(self._strict.reaches_level(row[None])[0])
 
     def mean(self, rows: HostArray) -> HostArray:
         """The posterior mean of y at points (m, d), shape (m,)."""

@@ -9,6 +9,7 @@ why, is in the diagnostics. With too few results, or values that are all the sam
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from xstar.engine.model import Model
 from xstar.engine.seeds import Seeds
 from xstar.engine.settings import Settings
 from xstar.engine.space_filling import allowed, next_of_design, random_point
+from xstar.methods import Balance
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.search import Domain, Objective
 
@@ -64,7 +66,7 @@ def suggest(
 ) -> Suggestion:  # fmt: skip
     """Return the point of trial `number`, of all or within a part of the domain.
 
-    The `last` evaluation of a run is that of the recommendation, if it has not been evaluated.
+    The `last` evaluation of a run is that of the best posterior mean, if it is above all that was tested.
 
     Raises
     ------
@@ -127,14 +129,11 @@ def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[Ho
         return _maximize(model, acquisition, _prepare(model, acquisition, search, rng), search, rng)
     tested = _best_tested(model, search.evidence)
     if is_turn_to_improve(balance, search.seeds.number):
-        optimum = model.sampled_maxima(FEW_OPTIMA, rng).mean(keepdims=True)
-        if may_improve(balance, tested, optimum, model.noise)[0]:
-            improvement = LogEI()
-            score = _prepare(model, improvement, search, rng)
-            row, diagnostics = _maximize(model, improvement, score, search, rng)
-            expected = np.exp(to_numpy(score(row[None])))
-            if is_worthwhile(balance, expected, tested, optimum)[0]:
-                return row, {**diagnostics, "purpose": "improve", "left": model.in_values(tested, optimum)}
+        # What goes wrong with an improvement is no reason not to explore.
+        with contextlib.suppress(_NothingFound, *NUMERICAL):
+            improved = _improve(model, balance, tested, search, rng)
+            if improved is not None:
+                return improved
     score = _prepare(model, acquisition, search, rng)
     best = model.best_within(search.domain)
     maxima = score.sampled_maxima
@@ -142,12 +141,28 @@ def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[Ho
     outlook = Outlook(tested, model.mean(best[None]), to_numpy(maxima).mean(axis=1))
     known = {
         "gain": model.in_values(tested, outlook.best),
-        "left": model.in_values(tested, np.maximum(outlook.optimum, outlook.best)),
+        "left": model.in_values(tested, np.maximum.reduce([outlook.optimum, outlook.best, tested])),
     }
     if confirms(balance, outlook)[0] and search.allows(best):
         return best, {**score.diagnostics, **_bits(acquisition, score, best), "purpose": "confirm", **known}
     row, diagnostics = _maximize(model, acquisition, score, search, rng)
     return row, {**diagnostics, "purpose": "explore", **known}
+
+
+def _improve(
+    model: Model, balance: Balance, tested: HostArray, search: _Search, rng: np.random.Generator
+) -> tuple[HostArray, dict[str, Any]] | None:
+    """The point of LogEI, if it is expected to gain enough."""
+    optimum = model.sampled_maxima(FEW_OPTIMA, rng).mean(keepdims=True)
+    if not may_improve(balance, tested, optimum, model.noise)[0]:
+        return None
+    acquisition = LogEI()
+    score = _prepare(model, acquisition, search, rng)
+    row, diagnostics = _maximize(model, acquisition, score, search, rng)
+    expected = np.exp(to_numpy(score(row[None]))) * model.feasible(row[None])
+    if not is_worthwhile(balance, expected, tested, optimum)[0]:
+        return None
+    return row, {**diagnostics, "purpose": "improve", "left": model.in_values(tested, optimum)}
 
 
 def _prepare(model: Model, acquisition: Acquisition, search: _Search, rng: np.random.Generator) -> Prepared:

@@ -157,6 +157,10 @@ class Feasibility:
         """Whether evaluations at points (m, d) are likely to be feasible, shape (m,)."""
         return np.asarray(self.log_probability(X) >= self.floor - self.settings.slack)
 
+    def reaches_level(self, X: HostArray) -> HostArray:
+        """Whether they reach the level without any slack, so that nothing is taken off a score, shape (m,)."""
+        return np.asarray(self.log_probability(X) >= self.floor)
+
     def penalty(self, X: HostArray, power: float = 0.0, steepness: float | None = None) -> HostArray:
         """What is added to the logarithm of a score: power log P, and a steep penalty below the level."""
         log_p = self.log_probability(X)

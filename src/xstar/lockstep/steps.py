@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xstar.acquisition import LogEI, Prepared
+from xstar.acquisition import Acquisition, LogEI, Prepared
 from xstar.acquisition.mean import MeanScore
 from xstar.engine.balance import FEW_OPTIMA, Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
 from xstar.engine.fit import design_weights
@@ -205,8 +205,12 @@ def _of_all(groups: Sequence[Group], count: int, find: Callable[[Group], Array])
 def _recommend(problems: Problems, X: Array, y: Array, tested: HostArray, best: HostArray, group: Group) -> HostArray:
     """The point to recommend for each problem of a group (R', d)."""
     own = group.problems
-    observed = to_numpy(X)[own, np.argmax(to_numpy(y)[own], axis=1)]
-    return recommend(group.post, observed, tested[own], best[own], problems.method.model)
+    values = to_numpy(y)[own]
+    mean = to_numpy(group.post.predict_mean(group.post.data.X[:, :1, ...])).mean(axis=1)
+    # Of several points with the best value, the one with the best mean.
+    largest = np.where(values == values.max(axis=1, keepdims=True), mean, -np.inf)
+    observed = to_numpy(X)[own, np.argmax(largest, axis=1)]
+    return recommend(group.post, observed, tested[own], best[own], problems.method)
 
 
 def _suggest(problems: Problems, streams: Streams, best: HostArray, number: int, group: Group) -> Array:
@@ -216,32 +220,38 @@ def _suggest(problems: Problems, streams: Streams, best: HostArray, number: int,
     streams = streams.take(group.problems)
     if balance is None or not own.samples_maxima:
         return _maximize(problems.settings, own.prepare(group.post, streams), group.post, streams)
+    # What is common is so for each purpose, whichever problems take part: then a problem takes the same course alone.
+    look, improve, explore = (streams.sharing(np.random.default_rng([DESIGN, number, k])) for k in range(3))
     rows = np.array(best[group.problems])
     improving = np.zeros(len(rows), dtype=bool)
     tested = _heights(group.post, to_numpy(best_of_each(group.post)[0])[:, 0])
     if is_turn_to_improve(balance, number):
         paths = math.ceil(FEW_OPTIMA / int(group.post.batch_shape[1]))
-        optimum = to_numpy(draw_maximizers(group.post, paths, streams).value).mean(axis=(1, 2))
+        optimum = to_numpy(draw_maximizers(group.post, paths, look).value).mean(axis=(1, 2))
         some = np.flatnonzero(may_improve(balance, tested, optimum, to_numpy(group.post.hyper.noise).mean(axis=1)))
         if len(some):
-            post, part = group.post.take(some), streams.take(some)
-            score = LogEI().prepare(post, part)
-            found = _maximize(problems.settings, score, post, part)
+            found, score = _maximized(problems, LogEI(), group.post.take(some), improve.take(some))
             expected = np.exp(to_numpy(score.score.value(found[:, None, :])))[:, 0]
             worthwhile = is_worthwhile(balance, expected, tested[some], optimum[some])
             improving[some[worthwhile]] = True
             rows[some[worthwhile]] = to_numpy(found)[worthwhile]
     some = np.flatnonzero(~improving)
     if len(some):
-        post, part = group.post.take(some), streams.take(some)
-        score = own.prepare(post, part)
-        found = to_numpy(_maximize(problems.settings, score, post, part))
+        post = group.post.take(some)
+        found, score = _maximized(problems, own, post, explore.take(some))
         assert score.sampled_maxima is not None, "of an acquisition that samples maxima"
         outlook = Outlook(tested[some], _heights(post, rows[some]), to_numpy(score.sampled_maxima).mean(axis=1))
         confirmed = confirms(balance, outlook)
-        found[confirmed] = rows[some][confirmed]
-        rows[some] = found
+        rows[some[~confirmed]] = to_numpy(found)[~confirmed]
     return move(rows, group.post.data.X)
+
+
+def _maximized(
+    problems: Problems, acquisition: Acquisition, post: Posterior, streams: Streams
+) -> tuple[Array, Prepared]:
+    """The best points of an acquisition (R, d), and its scores."""
+    score = acquisition.prepare(post, streams)
+    return _maximize(problems.settings, score, post, streams), score
 
 
 def _heights(post: Posterior, rows: HostArray) -> HostArray:

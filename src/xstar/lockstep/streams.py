@@ -39,6 +39,10 @@ class Streams(Generators):
             return self
         return Streams([self.own[r] for r in problems], self.common, self.threads)
 
+    def sharing(self, common: np.random.Generator) -> Streams:
+        """The same ones with another generator of what all problems share."""
+        return Streams(self.own, common, self.threads)
+
     def standard_normal(self, shape: tuple[int, ...]) -> HostArray:
         """Normal draws."""
         return self._fill(shape, lambda rng, out: rng.standard_normal(out=out))

@@ -184,7 +184,7 @@ class XstarSampler(BaseSampler):
             # What has no choice any more is part of the model: trials with other values of it are of another function.
             known = self.search_space or records.common_distributions(trials)
             fixed = {name: distribution for name, distribution in known.items() if distribution.single()}
-            last = self.n_trials is not None and trial.number + 1 >= self.n_trials
+            last = self.n_trials is not None and trial.number + 1 == self.n_trials
             found = self.suggest(study, trial, self.snapshot(study, trials, {**fixed, **search_space}), last=last)
         return {name: found.params[name] for name in search_space if name in found.params}
 
