@@ -84,8 +84,7 @@ class ModelSettings:
     caution_among_tested: float = 0.5
     """So is a tested point that does not have the best value told."""
     noisy: float = 0.1
-    """Noise, as a share of the amplitude, with which values alone say so little that there is no caution any more; with
-    less there is more of it."""
+    """Noise, as a share of the amplitude, from which on values alone say so little that there is hardly any caution."""
     least_information: float = 1e-9
     """In nats: an evaluation that is expected to tell less tells nothing."""
     lookahead: int = 64

@@ -74,17 +74,22 @@ def test_who_is_recommended_depends_on_what_is_known(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("noise", "inference", "trusted"),
-    [(0.04, MAP(), True), (0.2, MAP(), False), (0.04, Fixed(HYPER), False)],
-    ids=["little noise", "much", "model known"],
+    ("noise", "inference", "caution", "expected"),
+    [
+        (0.04, MAP(), 1e6, "observed"),
+        (0.2, MAP(), 1e6, "tested"),
+        (0.2, MAP(), 0.0, "best"),
+        (0.04, Fixed(HYPER), 1e6, "best"),
+    ],
+    ids=["little noise", "much", "no caution", "model known"],
 )
-def test_values_are_trusted_if_they_have_little_noise_and_the_model_is_learned(noise, inference, trusted):
+def test_values_are_trusted_if_they_have_little_noise_and_the_model_is_learned(noise, inference, caution, expected):
     post = Posterior(SquaredExponential(), Hyperparameters([[0.4, 0.5]], [2.0], [2.0 * noise]), X, Y)
-    rows = np.array([X[3], X[1], [0.45, 0.65]])
-    highest = int(np.argmax(post.predict(rows)[0].ravel()))
-    assert highest > 0, "caution has something to prevent"
-    chosen = recommend(post, *rows[:, None], Method(inference=inference, model=cautious(1e6)))
-    np.testing.assert_array_equal(chosen[0], rows[0 if trusted else highest])
+    rows = {"observed": X[3:4], "tested": X[1:2], "best": np.array([[0.47, 0.62]])}
+    heights = [post.predict(row)[0].item() for row in rows.values()]
+    assert heights == sorted(heights), "there is a choice to be made"
+    chosen = recommend(post, *rows.values(), Method(inference=inference, model=cautious(caution)))
+    np.testing.assert_array_equal(chosen, rows[expected])
 
 
 def test_of_several_best_values_the_one_with_the_best_mean_is_recommended():

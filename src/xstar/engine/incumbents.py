@@ -5,7 +5,8 @@ behind it, and the best value observed needs no model at all. A point with less 
 is known to be better: where its gain, the difference of the two posterior means, exceeds so many standard deviations
 of that difference as the settings have it, `caution` for a point that was not evaluated and `caution_among_tested` for
 one that was. Where the model is right this costs little; where it is wrong, promises are kept. The more noise there is,
-the less a value says by itself, and the less caution there is: none from the settings' `noisy` on. A model that is
+the less a value says by itself, and the less caution there is; from the settings' `noisy` on there is none among tested
+points, and a quarter for others, so that what was just evaluated is not left for a point beside it. A model that is
 known is believed.
 
 Notation
@@ -17,28 +18,32 @@ from __future__ import annotations
 import numpy as np
 
 from xstar.gp import Fixed, Posterior
-from xstar.methods import Method
+from xstar.methods import Method, ModelSettings
 from xstar.numerics.arrays import HostArray, move, to_numpy
 
+LEAST_CAUTION = 0.25
+"""What is left of the caution about points that were not evaluated, however much noise there is."""
 
-def recommend(
-    post: Posterior, observed: HostArray, tested: HostArray, best: HostArray, method: Method
-) -> HostArray:
+
+def recommend(post: Posterior, observed: HostArray, tested: HostArray, best: HostArray, method: Method) -> HostArray:
     """Return the points to recommend (R, d): of those with the best value, with the best mean tested, and anywhere."""
-    settings, trust = method.model, _trust_in_values(post, method)
+    settings = method.model
+    trust = _trust_in_values(post, settings)
+    cautions = settings.caution_among_tested * trust, settings.caution * np.maximum(trust, LEAST_CAUTION)
+    if isinstance(method.inference, Fixed):
+        cautions = np.zeros_like(trust), np.zeros_like(trust)
     chosen = observed
-    for challenger, caution in ((tested, settings.caution_among_tested), (best, settings.caution)):
+    for challenger, caution in zip((tested, best), cautions, strict=True):
         gain, sd = difference(post, challenger, chosen)
-        chosen = np.where((gain > caution * trust * sd)[:, None], challenger, chosen)
+        chosen = np.where((gain > caution * sd)[:, None], challenger, chosen)
     return chosen
 
 
-def _trust_in_values(post: Posterior, method: Method) -> HostArray:
-    """From 1 without noise down to 0 where values say little by themselves, or the model is known, shape (R,)."""
+def _trust_in_values(post: Posterior, settings: ModelSettings) -> HostArray:
+    """From 1 without noise down to 0 where values say little by themselves, shape (R,)."""
     hyper = post.by_problem().hyper
     noise, amplitude = (to_numpy(part).mean(axis=1) for part in (hyper.noise, hyper.amplitude))
-    unknown = 0.0 if isinstance(method.inference, Fixed) else 1.0
-    return np.asarray(unknown * np.maximum(1.0 - noise / (method.model.noisy * amplitude), 0.0))
+    return np.asarray(np.maximum(1.0 - noise / (settings.noisy * amplitude), 0.0))
 
 
 def difference(post: Posterior, points: HostArray, others: HostArray) -> tuple[HostArray, HostArray]:
