@@ -187,6 +187,17 @@ def test_budget_counts_failures_too():
     assert [trial.state for trial in result.trials] == ["done"] * 3 + ["failed"] * 2
 
 
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_last_evaluation_of_a_budget_is_for_the_best_posterior_mean(failed):
+    function = failing_after(5, ValueError("no")) if failed else bump
+    result = xstar.maximize(function, LINE, 6, method=QUICK, noise=0.0, catch=ValueError)
+    purposes = [trial.diagnostics.get("purpose") for trial in result.trials]
+    assert purposes == [None] * 5 + ["confirm"]
+    assert result.confirmed is not failed
+    assert not xstar.maximize(bump, LINE, max_seconds=1e9, callback=lambda opt, _: len(opt.trials) == 6,
+                              method=QUICK, noise=0.0).trials[-1].diagnostics.get("purpose")  # fmt: skip
+
+
 def test_tolerance():
     result = xstar.maximize(bump, LINE, 30, method=QUICK, noise=0.0, tolerance=0.02)
     assert result.stop_reason == "tolerance"

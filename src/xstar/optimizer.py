@@ -251,7 +251,8 @@ class Optimizer:
         fixed : dict, optional
             Some parameters, held at values of your choice: the others are what tells most then.
         last : bool
-            Whether no other evaluation will follow: then the recommendation is evaluated, if it has not been yet.
+            Whether no other evaluation will follow: then the best posterior mean is evaluated, if it is above all that
+            was tested. Methods without a balance, such as "ei", take no notice.
 
         Returns
         -------

@@ -30,7 +30,7 @@ from xstar.cli.studies import open_study
 from xstar.cli.trials import withdraw
 from xstar.cli.worker import DEATHS, WORKER
 from xstar.engine import cache
-from xstar.integrations.optuna import records
+from xstar.integrations.optuna import load_optimizer, records
 from xstar.integrations.optuna.records import WITHDRAWN
 
 ECHO = ("--", "echo", "{x}")
@@ -72,6 +72,12 @@ def test_a_complete_run(ok, define, folder, stored):
     for trial in trials:
         outcome = json.loads((logs / f"{trial.number:05d}" / "outcome.json").read_text())
         assert outcome["value"] == trial.value
+
+
+def test_the_last_trial_of_a_budget_tests_what_is_recommended(ok, define, stored):
+    ok("run", define(method="logei"), "--budget", "6", *shell("python3 -c 'print(({x} - 0.3) ** 2)'"))
+    told = load_optimizer(stored()).trials
+    assert [trial.diagnostics.get("purpose") for trial in told] == [None] * 5 + ["confirm"]
 
 
 def test_the_run_is_that_of_ask_and_tell(ok, define, stored):

@@ -204,6 +204,15 @@ def test_startup_trials_fill_the_space(count, startup, methods):
     assert told == ["space-filling"] * methods + ["logei"] * (count - methods)
 
 
+@pytest.mark.parametrize("n_trials, confirmed", [(None, []), (6, [5]), (1, [])])
+def test_one_trial_tests_what_is_recommended(n_trials, confirmed):
+    """The last of those that were announced, and none of those that come after it."""
+    study = study_of(sampler(LINE, n_trials=n_trials, noise=0.0))
+    evaluate(study, LINE, lambda params: -((params["x"] - 0.3) ** 2), 8)
+    told = load_optimizer(study).trials
+    assert [trial.number for trial in told if trial.diagnostics.get("purpose") == "confirm"] == confirmed
+
+
 # Without a search space: what trials have in common
 
 

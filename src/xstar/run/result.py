@@ -41,7 +41,8 @@ class Result:
     sd : float or None
         Its standard deviation: of the function, not of another noisy evaluation.
     confirmed : bool
-        Whether the recommended point has been evaluated; the last evaluation of a budget sees to it.
+        Whether the recommended point has been evaluated. The last evaluation of a budget is there for that; with noise
+        its result may move the recommendation once more.
     tested : Recommendation or None
         The best posterior mean among the points that were evaluated.
     best_observed : Trial or None

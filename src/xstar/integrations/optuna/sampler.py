@@ -70,8 +70,8 @@ class XstarSampler(BaseSampler):
         Trials that fill the space before the model is asked (`num_initial` of `Optimizer`); by default the number of
         parameters plus one, from 3 to 10.
     n_trials : int, optional
-        How many trials the study will have, if that is known (a sampler is not told): the last one then evaluates the
-        recommendation, if no trial has. It changes nothing else.
+        How many trials the study will have, if that is known (a sampler is not told): the last one then tests the best
+        posterior mean, if that is above all that was tested. It changes nothing else.
     independent_sampler : BaseSampler, optional
         For parameters outside the common search space: those of the first trial, and conditional ones. By default they
         are drawn at random, as a function of the seed, the trial's number and their name.
