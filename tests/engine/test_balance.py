@@ -153,6 +153,18 @@ def test_gains_are_positive_in_either_direction(direction, confirming):
     assert 0.0 < found["left"] < 100.0
 
 
+def test_less_than_nothing_is_never_left():
+    """Where evaluations fail, the best that is likely enough to be feasible may lie below what was tested."""
+    opt = Optimizer(LINE, method=method(improve=0.0), noise=0.0, num_initial=3)
+    for x, value in ((0.0, 0.0), (0.2, 0.2), (0.4, 0.4), (0.5, 0.5), (0.62, 0.7)):
+        opt.tell([x], value)
+    for x in (0.55, 0.6, 0.7, 0.8, 1.0):
+        opt.fail([x])
+    found = opt.ask().diagnostics
+    assert found["left"] >= 0.0
+    assert found["left"] >= found["gain"]
+
+
 def test_what_is_pending_counts_as_tested(confirming):
     opt = told(noise=0.0)
     first, second = opt.ask(2)

@@ -120,7 +120,7 @@ def test_public(source):
         ("from xstar import engine", "xstar.engine"),
         ("from xstar import *", "xstar.*"),
         ("from xstar.engine.model import fit", "xstar.engine.model"),
-        ("from xstar.gp.inference import infer_under_best", "xstar.gp.inference"),
+        ("from xstar.gp.inference import infer_each_under_best", "xstar.gp.inference"),
         ("from xstar.gp import inference", "xstar.gp.inference"),
         ("from xstar.lockstep import steps", "xstar.lockstep.steps"),
         ("from xstar.lockstep import _fit", "xstar.lockstep._fit"),

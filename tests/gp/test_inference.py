@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -17,7 +19,7 @@ from xstar.gp import (
     SquaredExponential,
     draw_paths,
 )
-from xstar.gp.inference import infer_under_best
+from xstar.gp.inference import infer_each_under_best
 from xstar.gp.log_posterior import LogPosterior
 from xstar.gp.observations import Observations
 from xstar.numerics import arrays
@@ -257,11 +259,10 @@ def test_the_kernel_with_the_more_probable_mode_is_taken(backend, rng):
         heights = [float(MAP().infer(kernel, X, y, rng).log_density[0]) for kernel in kernels]
         assert kernels[int(np.argmax(heights))] == expected
         for inference in (MAP(), SliceSampling(num_samples=4)):
-            chosen, inferred = infer_under_best(
-                kernels, inference, Observations.check(backend.array(X), backend.array(y)), rng
-            )
-            assert chosen == expected
-            assert np.isfinite(backend.numpy(inferred.log_density)).all()
+            told = Observations.check(backend.array(X[None]), backend.array(y[None]))
+            (chosen,) = infer_each_under_best(kernels, inference, told, rng)
+            assert chosen.kernel == expected
+            assert np.isfinite(backend.numpy(chosen.inferred.log_density)).all()
 
 
 def test_a_mode_is_searched_for_once(rng):
@@ -271,28 +272,32 @@ def test_a_mode_is_searched_for_once(rng):
     inference = SliceSampling()
     target = LogPosterior(kernels, Observations.check(X, y), Prior())
     searched = inference.mode_search.find_mode(target, np.random.default_rng(3)).evaluations
-    _, inferred = infer_under_best(kernels, inference, Observations.check(X, y), np.random.default_rng(3))
+    told = Observations.check(X[None], y[None])
+    (chosen,) = infer_each_under_best(kernels, inference, told, np.random.default_rng(3))
     alone = inference.infer(kernels[0], X, y, np.random.default_rng(3))
-    assert searched < inferred.evaluations < alone.evaluations + searched
+    assert searched < chosen.inferred.evaluations < alone.evaluations + searched
 
 
 def test_known_hyperparameters_leave_no_choice_of_kernel(rng):
-    kernel, inferred = infer_under_best(
-        [Matern52(), SquaredExponential()], ALL[0], Observations.check([[0.5, 0.5]], [1.0]), rng
+    (chosen,) = infer_each_under_best(
+        [Matern52(), SquaredExponential()], ALL[0], Observations.check([[[0.5, 0.5]]], [[1.0]]), rng
     )
-    assert kernel == Matern52()
-    assert inferred.evaluations == 0
+    assert chosen.kernel == Matern52()
+    assert chosen.inferred.evaluations == 0
 
 
-def test_one_kernel_is_chosen_for_all_data_sets(rng):
+def test_every_data_set_has_its_own_kernel_and_samples(rng):
     """Each result belongs to its own data set, as its density under that kernel shows."""
     X, y = rng.random((3, 8, 2)), rng.standard_normal((3, 8)) * np.array([[0.2], [1.0], [3.0]])
-    kernel, inferred = infer_under_best(
+    found = infer_each_under_best(
         [SquaredExponential(), Matern52()], SliceSampling(num_samples=2), Observations.check(X, y), rng
     )
-    theta = inferred.hyper.log()
-    for r, k in np.ndindex(3, 2):
-        assert inferred.log_density[r, k] == pytest.approx(log_posterior(kernel, Prior(), theta[r, k], X[r], y[r]))
+    assert sorted(number for chosen in found for number in chosen.sets) == [0, 1, 2]
+    for chosen in found:
+        theta = chosen.inferred.hyper.log()
+        for (place, r), k in itertools.product(enumerate(chosen.sets), range(2)):
+            expected = log_posterior(chosen.kernel, Prior(), theta[place, k], X[r], y[r])
+            assert chosen.inferred.log_density[place, k] == pytest.approx(expected)
 
 
 def test_posterior_mean_is_the_mean_of_the_samples(rng):

@@ -16,7 +16,7 @@ from xstar.gp import (
     SquaredExponential,
     draw_paths,
 )  # fmt: skip
-from xstar.gp.inference import infer_each_under_best, infer_under_best
+from xstar.gp.inference import infer_each_under_best
 from xstar.gp.observations import Observations
 from xstar.lockstep import Problems, run
 from xstar.lockstep.streams import Streams
@@ -104,10 +104,11 @@ def test_each_problem_has_the_kernel_under_which_its_data_are_most_probable():
     assert sorted(np.concatenate([group.sets for group in chosen]).tolist()) == [0, 1, 2, 3]
     for group in chosen:
         for place, number in enumerate(group.sets):
-            own = Observations.check(X[number], y[number])
-            alone = infer_under_best(kernels, MAP(), own, np.random.default_rng(1))
-            assert type(alone[0]) is type(group.kernel)
-            np.testing.assert_allclose(group.inferred.hyper.lengthscales[place], alone[1].hyper.lengthscales, rtol=1e-2)
+            own = Observations.check(X[number][None], y[number][None])
+            (alone,) = infer_each_under_best(kernels, MAP(), own, np.random.default_rng(1))
+            assert type(alone.kernel) is type(group.kernel)
+            found, expected = group.inferred.hyper.lengthscales[place], alone.inferred.hyper.lengthscales[0]
+            np.testing.assert_allclose(found, expected, rtol=1e-2)
 
 
 def test_values_of_any_scale_are_optimized_alike():

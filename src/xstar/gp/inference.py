@@ -416,24 +416,6 @@ class PosteriorMean(Inference):
         return sampled._replace(hyper=mean, log_density=None)
 
 
-def infer_under_best(
-    kernels: Sequence[Kernel], inference: Inference, data: Observations, rng: np.random.Generator, groups: Groups = None
-) -> tuple[Kernel, Inferred]:
-    """Infer hyperparameters under the kernel with the most probable mode, over all data sets together.
-
-    The first kernel, if there is no other or hyperparameters are known. All modes are searched for at once, and that of
-    the kernel is not searched for again.
-    """
-    search = inference.mode_search
-    if len(kernels) == 1 or search is None:
-        return kernels[0], inference.infer_from(kernels[0], data, rng, groups)
-    target = LogPosterior(kernels, data, search.prior, groups)
-    found = search.find_mode(target, rng)
-    best = int(np.argmax(found.log_density.reshape(len(kernels), -1).sum(axis=1)))
-    mode = found.take(slice(best * target.num_sets, (best + 1) * target.num_sets))
-    return kernels[best], inference.infer_from(kernels[best], data, rng, groups, mode=mode)
-
-
 class Chosen(NamedTuple):
     """Data sets for which a kernel, and a version of the values, was chosen."""
 
