@@ -81,9 +81,9 @@ def _cell(recommended: dict[str, float], observed: dict[str, float], k: int) -> 
 
 
 def campaign_choices(count: str = "recommended") -> Lines:
-    """What every other choice would do: differences to the default over the run."""
+    """What other choices would do: differences to the default over the run, on the problems where some were tried."""
     rows = _rows()
-    names = _names(rows)
+    names = [name for name in _names(rows) if any(key[0] == name and key[1] not in RIVALS for key in rows)]
     lines = []
     for variant, what in VARIANTS.items():
         found = [rows.get((name, variant, count)) for name in names]
