@@ -83,7 +83,7 @@ class ModelSettings:
     standard deviations of the difference (`python -m benchmarks.campaign`)."""
     caution_among_tested: float = 0.5
     """So is a tested point that does not have the best value told."""
-    noisy: float = 0.1
+    noisy: float = 0.3
     """Noise, as a share of the amplitude, from which on values alone say so little that there is hardly any caution."""
     least_information: float = 1e-9
     """In nats: an evaluation that is expected to tell less tells nothing."""

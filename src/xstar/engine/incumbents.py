@@ -4,10 +4,10 @@ The best posterior mean of all points is a promise of the model, that of a teste
 behind it, and the best value observed needs no model at all. A point with less behind it is recommended only where it
 is known to be better: where its gain, the difference of the two posterior means, exceeds so many standard deviations
 of that difference as the settings have it, `caution` for a point that was not evaluated and `caution_among_tested` for
-one that was. Where the model is right this costs little; where it is wrong, promises are kept. The more noise there is,
-the less a value says by itself, and the less caution there is; from the settings' `noisy` on there is none among tested
-points, and a quarter for others, so that what was just evaluated is not left for a point beside it. A model that is
-known is believed.
+one that was. Where the model is right this costs little; where it is wrong, promises are kept. A little noise may be
+what a wrong model cannot explain. With much of it a value says little by itself, so caution fades from a third of the
+settings' `noisy` to all of it; then there is none among tested points, and a quarter for others, so that what was just
+evaluated is not left for a point beside it. A model that is known is believed.
 
 Notation
     R    problems; 1 unless they advance in lockstep
@@ -40,10 +40,10 @@ def recommend(post: Posterior, observed: HostArray, tested: HostArray, best: Hos
 
 
 def _trust_in_values(post: Posterior, settings: ModelSettings) -> HostArray:
-    """From 1 without noise down to 0 where values say little by themselves, shape (R,)."""
+    """From 1 with little noise down to 0 where values say little by themselves, shape (R,)."""
     hyper = post.by_problem().hyper
     noise, amplitude = (to_numpy(part).mean(axis=1) for part in (hyper.noise, hyper.amplitude))
-    return np.asarray(np.maximum(1.0 - noise / (settings.noisy * amplitude), 0.0))
+    return np.asarray(np.clip(1.5 * (1.0 - noise / (settings.noisy * amplitude)), 0.0, 1.0))
 
 
 def difference(post: Posterior, points: HostArray, others: HostArray) -> tuple[HostArray, HostArray]:
