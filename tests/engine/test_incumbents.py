@@ -84,7 +84,8 @@ def test_who_is_recommended_depends_on_what_is_known(monkeypatch):
     ids=["little noise", "much", "no caution", "model known"],
 )
 def test_values_are_trusted_if_they_have_little_noise_and_the_model_is_learned(noise, inference, caution, expected):
-    post = Posterior(SquaredExponential(), Hyperparameters([[0.4, 0.5]], [2.0], [2.0 * noise]), X, Y)
+    values = np.array([0.3, 1.4, -0.4, 0.8])
+    post = Posterior(SquaredExponential(), Hyperparameters([[0.4, 0.5]], [2.0], [2.0 * noise]), X, values)
     grid = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 51)] * 2), axis=-1).reshape(-1, 2)
     highest = grid[[int(np.argmax(post.predict(grid)[0]))]]
     rows = {"observed": X[3:4], "tested": X[1:2], "best": highest}
