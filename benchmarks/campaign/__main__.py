@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import as_completed
+from pathlib import Path
 
 from benchmarks.campaign import __doc__ as what
 from benchmarks.campaign import compare
 from benchmarks.campaign.problems import NAMES
-from benchmarks.campaign.runs import COUNTS, Job, run
+from benchmarks.campaign.runs import COUNTS, FOLDER, Job, run
 from benchmarks.campaign.variants import LIBRARIES, VARIANTS
 from benchmarks.measure import save, spawned
 
@@ -27,12 +28,14 @@ def main() -> None:
     running.add_argument("--jobs", type=int, default=1, help="processes (1)")
     tabling = parts.add_parser("table", help="compare what was run")
     tabling.add_argument("--reference", default="default", choices=(*VARIANTS, *LIBRARIES))
+    tabling.add_argument("--folder", type=Path, default=FOLDER, help=f"of runs ({FOLDER})")
+    tabling.add_argument("--name", default="campaign", help="of the file in benchmarks/results (campaign)")
     tabling.add_argument("--counts", nargs="+", default=["recommended", "tested"], choices=COUNTS)
     options = parser.parse_args()
     if options.part == "run":
         _run(options)
     else:
-        _table(options.reference, options.counts)
+        _table(options)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -48,8 +51,9 @@ def _run(options: argparse.Namespace) -> None:
             print(f"{job.problem}, {job.variant}: {future.result():.0f} CPU s, {job.file}", flush=True)
 
 
-def _table(reference: str, counts: list[str]) -> None:
-    found = compare.rows(compare.load(), reference)
+def _table(options: argparse.Namespace) -> None:
+    reference, counts = options.reference, options.counts
+    found = compare.rows(compare.load(options.folder), reference)
     before = None
     for row in sorted(found, key=lambda row: (NAMES.index(row["problem"]), COUNTS.index(row["count"]))):
         if row["count"] not in counts:
@@ -60,7 +64,7 @@ def _table(reference: str, counts: list[str]) -> None:
         at = " ".join(f"{n}: {value:+.2f}" for n, value in row["at"].items())
         gap = " ".join(f"{key}: {mean:+.2f}±{half:.2f}" for key, (mean, half) in row.get("difference", {}).items())
         print(f"  {row['variant']:20s} {row['repeats']:4d}  {at} run: {row['run']:+.2f}   {gap}")
-    print(f"\n{save('campaign', found, reference=reference)}")
+    print(f"\n{save(options.name, found, reference=reference)}")
 
 
 if __name__ == "__main__":

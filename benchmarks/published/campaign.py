@@ -41,8 +41,8 @@ Key = tuple[str, str, str]
 """Problem, variant, count."""
 
 
-def _rows() -> dict[Key, dict[str, Any]]:
-    return {(row["problem"], row["variant"], row["count"]): row for row in read("campaign").rows}
+def _rows(name: str) -> dict[Key, dict[str, Any]]:
+    return {(row["problem"], row["variant"], row["count"]): row for row in read(name).rows}
 
 
 def _names(rows: dict[Key, dict[str, Any]]) -> list[str]:
@@ -52,7 +52,7 @@ def _names(rows: dict[Key, dict[str, Any]]) -> list[str]:
 
 def campaign_methods() -> Lines:
     """Mean log10 regrets of methods in the end: of the recommendation, and of the point with the best value."""
-    rows = _rows()
+    rows = _rows("campaign")
     lines = []
     for name in _names(rows):
         for variant, title in RIVALS.items():
@@ -81,9 +81,9 @@ def _cell(recommended: dict[str, float], observed: dict[str, float], k: int) -> 
 
 
 def campaign_choices(count: str = "recommended") -> Lines:
-    """What other choices would do: differences to the default over the run, on the problems where some were tried."""
-    rows = _rows()
-    names = [name for name in _names(rows) if any(key[0] == name and key[1] not in RIVALS for key in rows)]
+    """What other choices would do: differences to the default over the run, from a study of their own."""
+    rows = _rows("choices")
+    names = _names(rows)
     lines = []
     for variant, what in VARIANTS.items():
         found = [rows.get((name, variant, count)) for name in names]

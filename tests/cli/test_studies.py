@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from optuna.storages import RDBStorage
 from tests.files.test_definition import TABLES
 from xstar import Optimizer
 from xstar.cli import studies
-from xstar.cli.studies import DEFINITION, open_study
+from xstar.cli.studies import DEFINITION, _check_file, open_study
 from xstar.files.definition import Definition
 
 MIXED = 'x = { low = 0.0, high = 1.0 }\nc = ["a", "b"]'
@@ -493,6 +493,17 @@ def test_workers_that_start_together_make_one_study(define, isolated):
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(make, range(4))) == ["study"] * 4
     assert names_in("study.db") == ["study"]
+
+
+def test_tables_that_another_worker_is_making_are_waited_for(define, isolated):
+    define()
+    with closing(sqlite3.connect("study.db")) as connection:
+        connection.execute("CREATE TABLE studies (a)")
+        with ThreadPoolExecutor(1) as pool:
+            checked = pool.submit(_check_file, Path("study.db"), True, True)
+            assert not wait([checked], timeout=0.3).done, "it is half made"
+            connection.execute("CREATE TABLE version_info (a)")
+            assert checked.result(30.0) is None
 
 
 def names_in(path):

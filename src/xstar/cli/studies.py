@@ -45,6 +45,8 @@ DEFINITION = "xstar:definition"
 """The user attribute of a study that holds its definition."""
 PRIVATE = ("storage", "run")
 """What is not kept in the study: passwords may be in it."""
+OPTUNAS_TABLES = frozenset({"studies", "version_info"})
+"""Those by which a file of Optuna's is recognized."""
 SAME_MOMENT = re.compile("already exists|UNIQUE constraint|duplicate key", re.IGNORECASE)
 """What databases say when a table, or a row, has just been made by another process."""
 
@@ -194,14 +196,23 @@ def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
         if not _is_journal(path):
             raise FileError(f"{str(path)!r} is not a journal of Optuna.")
         return
+    tables, began = _tables_of(path), time.monotonic()
+    # Another worker may be making them, one after the other.
+    while 0 < len(tables & OPTUNAS_TABLES) < len(OPTUNAS_TABLES) and time.monotonic() - began < STORAGE.connect_seconds:
+        time.sleep(0.05)
+        tables = _tables_of(path)
+    if not tables >= OPTUNAS_TABLES and (tables or not may_create):
+        raise FileError(f"{str(path)!r} is an SQLite file without Optuna studies.")
+
+
+def _tables_of(path: Path) -> set[str]:
+    """The names of the tables of an SQLite file."""
     try:
         where = f"{path.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(where, uri=True, timeout=STORAGE.lock_seconds)) as connection:
-            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
         raise FileError(f"{str(path)!r} cannot be opened as a study: {error}.") from error
-    if not {"studies", "version_info"} <= tables and (tables or not may_create):
-        raise FileError(f"{str(path)!r} is an SQLite file without Optuna studies.")
 
 
 def _is_journal(path: Path) -> bool:
