@@ -20,6 +20,8 @@ PROBLEMS = {
     "branin": "Branin",
     "cosines": "cosines",
     "hartmann": "Hartmann-6",
+    "nnet": "NNet",
+    "fullerenes": "fullerenes",
     "walker-a": "Walker A",
     "walker-b": "Walker B",
     "portfolio": "Portfolio",
