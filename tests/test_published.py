@@ -206,3 +206,31 @@ class TestWords:
             assert medians[problem, "Optimizer"] == pytest.approx(medians[problem, "sampler, space given"])
         ends = [medians["tuning", driver][-1] for driver in ("Optimizer", "sampler")]
         assert max(ends) > 2.0 * min(ends)
+
+    def test_the_default_beside_logei_and_what_it_was(self):
+        """docs/choices.md: where the default is ahead in the end, and where behind, by more than chance."""
+        ends = {}
+        for row in read("campaign").rows:
+            if "difference" in row and row["count"] in ("recommended", "observed"):
+                *_, (mean, half) = (pair for n, pair in row["difference"].items() if n != "run")
+                ends[row["variant"], row["problem"], row["count"]] = np.sign(mean) * (abs(mean) > half)
+        logei = {key[1:]: sign for key, sign in ends.items() if key[0] == "logei"}
+        for count in ("recommended", "observed"):
+            found = {problem: sign for (problem, counted), sign in logei.items() if counted == count}
+            assert found == {"within-model": 1, "branin": 1, "cosines": 1, "hartmann": 0, "bbob-2": -1}
+        before = {key[1:]: sign for key, sign in ends.items() if key[0] == "pes-before"}
+        assert min(before.values()) == 0
+        assert all(sign == 1 for (_, count), sign in before.items() if count == "observed")
+
+    def test_what_the_default_is_made_of(self):
+        """docs/choices.md: which choices make a difference to the recommendation over the run."""
+        bold = {"better": set(), "worse": set()}
+        for row in read("choices").rows:
+            if row["count"] == "recommended" and "difference" in row:
+                mean, half = row["difference"]["run"]
+                if abs(mean) > half:
+                    bold["worse" if mean > 0.0 else "better"].add((row["variant"], row["problem"]))
+        assert bold["better"] == {("more-caution", "bbob-2")}
+        assert {key for key in bold["worse"] if key[0] != "logei"} == {
+            ("every-turn", "branin"), ("any-gain", "hartmann"), ("more-caution", "branin"), ("more-caution", "cosines"),
+        }  # fmt: skip

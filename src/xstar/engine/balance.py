@@ -59,7 +59,7 @@ def may_improve(balance: Balance, tested: HostArray, optimum: HostArray, noise: 
 
 def is_worthwhile(balance: Balance, expected: HostArray, tested: HostArray, optimum: HostArray) -> HostArray:
     """Return in which problems the expected improvement (R,) is a fair share of what may be left, shape (R,)."""
-    if balance.least_gain == 0.0:
+    if balance.least_gain == 0.0:  # no share of what is left, even if nothing was tested and that is infinite
         return np.isfinite(expected)
     return np.asarray(expected >= balance.least_gain * (optimum - tested))
 
