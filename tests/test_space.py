@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 
 from xstar.errors import SpaceError
 from xstar.search.domain import Choice, Interval, Lattice
-from xstar.space import Categorical, Integer, Real, Space
+from xstar.space import Categorical, Integer, Ordinal, Real, Space
 from xstar.trial import vector
 
 WIDEST = 1.7976931348623157e308
@@ -281,26 +282,26 @@ def test_vectors_are_numbers_if_they_can_be():
 @pytest.mark.parametrize(
     "build, message",
     [
-        (lambda: Space(lr=Real(1, 0)), r'parameter "lr" has low=1\.0 above high=0\.0; did you mean Real\(0\.0, 1\.0\)'),
-        (lambda: Space(n=Integer(5, 2)), r'parameter "n" has low=5 above high=2; did you mean Integer\(2, 5\)'),
-        (lambda: Space(x=Real(0, math.inf)), r'parameter "x" needs finite numbers as bounds; received high=inf'),
-        (lambda: Space(x=Real(-math.inf, 0)), r'parameter "x" needs finite numbers as bounds; received low=-inf'),
-        (lambda: Space(x=Real(math.nan, 0)), r'parameter "x" needs finite numbers as bounds; received low=nan'),
-        (lambda: Space(x=Real("0", 1)), r"needs finite numbers as bounds; received low='0'"),
-        (lambda: Space(x=Real(False, 1)), r"needs finite numbers as bounds; received low=False"),
-        (lambda: Space(x=Real(0, 10**400)), r'parameter "x" needs finite numbers as bounds; received high='),
-        (lambda: Space(lr=Real(0, 1, log=True)), r'"lr" has log=True but low=0\.0; .* above zero, for example Real\('),
-        (lambda: Space(lr=Real(-1, 1, log=True)), r'"lr" has log=True but low=-1\.0'),
-        (lambda: Space(n=Integer(0, 9, log=True)), r'"n" has log=True but low=0; .* 1 or above, for example Integer\('),
-        (lambda: Space(n=Integer(0.5, 9)), r'parameter "n" needs whole numbers as bounds; received low=0\.5'),
-        (lambda: Space(n=Integer(0, math.inf)), r'parameter "n" needs whole numbers as bounds; received high=inf'),
-        (lambda: Space(n=Integer(0, True)), r'parameter "n" needs whole numbers as bounds; received high=True'),
-        (lambda: Space(c=Categorical([])), r'parameter "c" needs a list of choices, for example .*; received \(\)'),
-        (lambda: Space(c=Categorical("relu")), r'parameter "c" needs a list of choices, .*; received \'relu\''),
-        (lambda: Space(c=Categorical(3)), r'parameter "c" needs a list of choices, .*; received 3'),
-        (lambda: Space(c=Categorical([1, "a", 1])), r'parameter "c" has the choice 1 twice'),
-        (lambda: Space(c=Categorical([None, None])), r'parameter "c" has the choice None twice'),
-        (lambda: Space(c=Categorical([1, np.int64(1)])), r'parameter "c" has the choice 1 twice'),
+        (lambda: Real(1, 0), r"has low=1\.0 above high=0\.0; did you mean Real\(0\.0, 1\.0\)"),
+        (lambda: Integer(5, 2), r"has low=5 above high=2; did you mean Integer\(2, 5\)"),
+        (lambda: Real(0, math.inf), r"needs finite numbers as bounds; received high=inf"),
+        (lambda: Real(-math.inf, 0), r"needs finite numbers as bounds; received low=-inf"),
+        (lambda: Real(math.nan, 0), r"needs finite numbers as bounds; received low=nan"),
+        (lambda: Real("0", 1), r"needs finite numbers as bounds; received low='0'"),
+        (lambda: Real(False, 1), r"needs finite numbers as bounds; received low=False"),
+        (lambda: Real(0, 10**400), r"needs finite numbers as bounds; received high="),
+        (lambda: Real(0, 1, log=True), r"has log=True but low=0\.0; .* above zero, for example Real\("),
+        (lambda: Real(-1, 1, log=True), r"has log=True but low=-1\.0"),
+        (lambda: Integer(0, 9, log=True), r"has log=True but low=0; .* 1 or above, for example Integer\("),
+        (lambda: Integer(0.5, 9), r"needs whole numbers as bounds; received low=0\.5"),
+        (lambda: Integer(0, math.inf), r"needs whole numbers as bounds; received high=inf"),
+        (lambda: Integer(0, True), r"needs whole numbers as bounds; received high=True"),
+        (lambda: Categorical([]), r"needs a list of choices, for example .*; received \[\]"),
+        (lambda: Categorical("relu"), r"needs a list of choices, .*; received \'relu\'"),
+        (lambda: Categorical(3), r"needs a list of choices, .*; received 3"),
+        (lambda: Categorical([1, "a", 1]), r"has the choice 1 twice"),
+        (lambda: Categorical([None, None]), r"has the choice None twice"),
+        (lambda: Categorical([1, np.int64(1)]), r"has the choice 1 twice"),
         (Space, r"a space needs at least one parameter, for example Space\(x=Real\(0, 1\)\)"),
         (lambda: Space({}), r"a space needs at least one parameter"),
         (lambda: Space.of([]), r"a space needs at least one parameter"),
@@ -308,14 +309,32 @@ def test_vectors_are_numbers_if_they_can_be():
         (lambda: Space([Real(0, 1)]), r"Space takes parameters by name, for example .*; received \[Real\("),
         (lambda: Space({"": Real(0, 1)}), r"parameter names are strings that are not empty; received ''"),
         (lambda: Space({3: Real(0, 1)}), r"parameter names are strings that are not empty; received 3"),
-        (lambda: Space(x=(0, 1)), r'parameter "x" must be a Real, an Integer or a Categorical, .* received \(0, 1\)'),
-        (lambda: Space.of({"x": (0, 1)}), r'parameter "x" must be a Real, an Integer or a Categorical'),
+        (lambda: Space(x=(0, 1)), r'parameter "x" is \(0, 1\), which may mean whole .*Integer\(0, 1\) or Real\(0, 1\)'),
+        (lambda: Space(x=3), r'parameter "x" must be a Real, an Integer, a Categorical or an Ordinal, .* received 3'),
+        (lambda: Space(x=(0.0, 1.0, 2.0)), r'parameter "x" must be a Real, .* received \(0\.0, 1\.0, 2\.0\)'),
+        (lambda: Space.of({"x": {}}), r'parameter "x" must be a Real, an Integer, a Categorical or an Ordinal'),
+        (lambda: Real(0, 1, unit=""), r"Real\(0\.0, 1\.0, unit=''\) needs a text as unit"),
+        (lambda: Real(1, 2, log="yes"), r"needs log=True or log=False; received log='yes'"),
+        (lambda: Ordinal([]), r"needs a list of levels, for example Ordinal"),
+        (lambda: Ordinal([1, 3, 2]), r"has numbers that go up and down; write \[1, 2, 3\], or use Categorical"),
+        (lambda: Ordinal(["low", "low"]), r"has the level 'low' twice"),
+        (lambda: Categorical("ab", descriptors={}), r"needs a list of choices"),
+        (lambda: Categorical(["a", "b"], descriptors={"a": [1]}), r"has no descriptors for the choice 'b'"),
+        (lambda: Categorical(["a", "b"], descriptors={"a": [1], "b": [1]}), r"the same descriptors for 'a' and 'b'"),
+        (lambda: Categorical(["a", "b"], descriptors={"a": [1], "b": [1, 2]}), r"equally many descriptors"),
+        (lambda: Categorical(["a", "b"], descriptors={"a": 1, "b": None}), r"finite numbers as descriptors of 'b'"),
+        (lambda: Categorical(["a", "b"], descriptors=[[1]]), r"has 2 choices and descriptors for 1"),
+        (lambda: Categorical(["a", "b"], descriptors=3), r"needs descriptors for each choice"),
+        (
+            lambda: Categorical(["a", "b"], {"a": {"x": 1}, "b": {"y": 1}}),
+            r"has other descriptors for 'b' than for 'a'",
+        ),
         (lambda: Space.of("x"), r"a space is a Space, a dictionary, or a list of \(low, high\) pairs; received 'x'"),
         (lambda: Space.of(None), r"a space is a Space, .*; received None"),
-        (lambda: Space.of([(0, 1), (0, 1, 2)]), r"bounds\[1\] must be a pair .* or a parameter; received \(0, 1, 2\)"),
-        (lambda: Space.of([0, 1]), r"bounds\[0\] must be a pair \(low, high\) or a parameter; received 0"),
+        (lambda: Space.of([(0, 1), (0, 1, 2)]), r'parameter "x1" must be .* received \(0, 1, 2\)'),
+        (lambda: Space.of([0, 1]), r'parameter "x0" must be .* received 0'),
         (lambda: Space.of([(0, 1), (2, 1)]), r'parameter "x1" has low=2\.0 above high=1\.0'),
-        (lambda: Space.of(["ab"]), r'parameter "x0" needs finite numbers as bounds; received low=\'a\''),
+        (lambda: Space.of(["ab"]), r'parameter "x0" must be .* received \'ab\''),
     ],
 )
 def test_spaces_that_make_no_sense_are_named(build, message):
@@ -402,17 +421,163 @@ def test_a_step_longer_than_the_range_fixes_the_parameter():
 
 
 @pytest.mark.parametrize(
-    "parameter",
+    "kind, low, high, settings",
     [
-        Real(0.0, 1.0, step=0.0),
-        Real(0.0, 1.0, step=-0.1),
-        Real(0.0, 1.0, step=math.nan),
-        Real(0.1, 1.0, log=True, step=0.1),
-        Integer(0, 9, step=0),
-        Integer(0, 9, step=1.5),
-        Integer(1, 9, log=True, step=2),
+        (Real, 0.0, 1.0, {"step": 0.0}),
+        (Real, 0.0, 1.0, {"step": -0.1}),
+        (Real, 0.0, 1.0, {"step": math.nan}),
+        (Real, 0.1, 1.0, {"log": True, "step": 0.1}),
+        (Integer, 0, 9, {"step": 0}),
+        (Integer, 0, 9, {"step": 1.5}),
+        (Integer, 1, 9, {"log": True, "step": 2}),
     ],
 )
-def test_steps_that_make_no_sense_are_refused(parameter):
-    with pytest.raises(SpaceError, match=r'parameter "x" .* step'):
-        Space(x=parameter)
+def test_steps_that_make_no_sense_are_refused_where_they_are_written(kind, low, high, settings):
+    with pytest.raises(SpaceError, match=rf"{kind.__name__}\(.*\) (needs|has) a .*step"):
+        kind(low, high, **settings)
+
+
+ORDINALS = [(16, 32, 64), ("low", "middle", "high"), (0.1, 0.5, 2.0), (9, 3, 1), (None, 1)]
+
+
+@pytest.mark.parametrize("levels", ORDINALS)
+def test_ordinal_levels_are_evenly_spaced_in_their_order(levels):
+    space = Space(o=Ordinal(levels))
+    columns = [space.encode({"o": level})[0] for level in levels]
+    assert columns == pytest.approx([(k + 0.5) / len(levels) for k in range(len(levels))])
+    assert [back(space, o=level)["o"] for level in levels] == list(levels)
+    assert space.domain.blocks == (Lattice(len(levels)),)
+
+
+def test_choices_with_descriptors_are_as_far_apart_as_these():
+    described = Categorical(["a", "b", "c"], descriptors={"a": [0.0, 1e9], "b": [1.0, 1e9], "c": [4.0, 1e9]})
+    space = Space(c=described)
+    a, b, c = (space.encode({"c": choice}) for choice in "abc")
+    assert np.linalg.norm(c - a) == pytest.approx(1.0)
+    assert np.linalg.norm(b - a) == pytest.approx(0.25)
+    assert [back(space, c=choice)["c"] for choice in "abc"] == ["a", "b", "c"]
+
+
+@given(st.integers(2, 7), st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_however_many_descriptors_their_distances_are_kept(choices, count, seed):
+    table = np.random.default_rng(seed).normal(size=(choices, count)) * 10.0 ** np.arange(count)
+    names = [f"c{k}" for k in range(choices)]
+    space = Space(c=Categorical(names, descriptors=table.tolist()))
+    rows = np.array([space.encode({"c": name}) for name in names])
+    scaled = (table - table.mean(axis=0)) / table.std(axis=0)
+    apart, expected = (np.linalg.norm(x[:, None] - x[None], axis=-1) for x in (rows, scaled))
+    np.testing.assert_allclose(apart, expected / expected.max(), atol=1e-8)
+    assert space.domain.dimension <= min(count, choices)
+    assert rows.min() == pytest.approx(0.0)
+    assert rows.max() <= 1.0 + 1e-12
+    assert [space.decode(row)["c"] for row in rows] == names
+
+
+def test_descriptors_are_given_in_several_ways():
+    import pandas as pd
+
+    ways = [
+        {"a": [1, 2], "b": [3, 5]},
+        {"b": {"y": 5, "x": 3}, "a": {"x": 1, "y": 2}},
+        [[1, 2], [3, 5]],
+        pd.DataFrame({"x": [3, 1], "y": [5, 2]}, index=["b", "a"]),
+    ]
+    assert [Categorical(["a", "b"], way).descriptors for way in ways] == [((1.0, 2.0), (3.0, 5.0))] * 4
+    assert Categorical(["a", "b"], {"a": 1, "b": 2}).descriptors == ((1.0,), (2.0,))
+
+
+class Dimension:
+    """A dimension as scikit-optimize has it."""
+
+    def __init__(self, **settings):
+        self.__dict__.update(settings)
+
+
+class FromSkopt(Dimension):
+    pass
+
+
+SkoptInteger = type("Integer", (Dimension,), {})
+
+
+@pytest.mark.parametrize(
+    "described, parameter",
+    [
+        ((0.0, 1.0), Real(0, 1)),
+        ((1e-5, 0.1, "log-uniform"), Real(1e-5, 0.1, log=True)),
+        ((1, 100, "log-uniform"), Integer(1, 100, log=True)),
+        ((1, 100, "uniform"), Integer(1, 100)),
+        (["relu", "gelu"], Categorical(["relu", "gelu"])),
+        (("relu", "gelu"), Categorical(["relu", "gelu"])),
+        ([16, 32], Categorical([16, 32])),
+        ((True, False), Categorical([True, False])),
+        (np.array([1.0, 2.0]), Categorical([1.0, 2.0])),
+        (stats.loguniform(1e-5, 0.1), Real(1e-5, 0.1, log=True)),
+        (stats.uniform(2, 3), Real(2, 5)),
+        (stats.randint(1, 10), Integer(1, 9)),
+        (FromSkopt(low=0.5, high=2.0, prior="log-uniform"), Real(0.5, 2.0, log=True)),
+        (SkoptInteger(low=1, high=5, prior="uniform"), Integer(1, 5)),
+        (Dimension(categories=("a", "b")), Categorical(["a", "b"])),
+    ],
+    ids=str,
+)
+def test_what_other_libraries_write_is_understood(described, parameter):
+    assert Space({"svc__C": described}) == Space({"svc__C": parameter})
+
+
+def test_bounds_of_scipy_are_a_space():
+    from scipy.optimize import Bounds
+
+    assert Space.of(Bounds([0, -5], [1, 5])) == Space.of([(0, 1), (-5, 5)])
+    assert Space.of(np.array([[0, 1], [-5, 5]])) == Space.of([(0, 1), (-5, 5)])
+
+
+@pytest.mark.parametrize(
+    "described, message",
+    [
+        (stats.norm(0, 1), r"is the distribution 'norm'; loguniform, uniform and randint are understood"),
+        (stats.loguniform(1, 10, loc=5), r"loguniform distribution with a location"),
+        ((2.0, 1.0), r'parameter "x" has low=2\.0 above high=1\.0'),
+        (("a", "a"), r'parameter "x" has the choice \'a\' twice'),
+        ((1, "a"), r'parameter "x" must be'),
+    ],
+    ids=str,
+)
+def test_what_is_not_understood_of_other_libraries_is_named(described, message):
+    with pytest.raises(SpaceError, match=message):
+        Space(x=described)
+
+
+@pytest.mark.parametrize(
+    "parameter, value, shown",
+    [
+        (Real(1e-3, 1e3, log=True), 999.9999999999998, "1000"),
+        (Real(1e-3, 1e3, log=True), 1.23456e-3, "0.001235"),
+        (Real(20, 90, unit="°C"), 55.123456, "55.12 °C"),
+        (Real(0, 1), 1e-9, "0"),
+        (Real(0, 1, step=0.05), 0.15, "0.15"),
+        (Real(-1e300, 1e300), 1.23456e299, "1.23e+299"),
+        (Real(1e6, 1e6 + 1), 1e6 + 0.12346, "1000000.1235"),
+        (Integer(1, 10**15), 123456789, "123456789"),
+        (Integer(1, 5, unit="h"), 3, "3 h"),
+        (Categorical(["a", None]), None, "None"),
+        (Ordinal([0.1, 0.25]), 0.25, "0.25"),
+    ],
+)
+def test_values_are_shown_as_a_person_writes_them(parameter, value, shown):
+    assert parameter.show(value) == shown
+    assert parameter.show(value, unit=False) == shown.split()[0]
+
+
+def test_the_ends_of_a_logarithmic_range_are_its_bounds():
+    parameter = Real(1e-3, 1e3, log=True)
+    assert [parameter.decode(np.array([u])) for u in (0.0, 1.0)] == [1e-3, 1e3]
+
+
+def test_parameters_are_written_as_they_were():
+    for parameter in (
+        Real(0.0, 1.0), Real(0.1, 1.0, log=True, unit="m"), Integer(1, 9, step=2), Categorical(["a", 1]),
+        Ordinal([1, 2]), Categorical(["a", "b"], descriptors=((1.0,), (2.0,))),
+    ):  # fmt: skip
+        assert eval(repr(parameter)) == parameter
+    assert repr(Real(0, 1, unit="m")) == "Real(0.0, 1.0, unit='m')"

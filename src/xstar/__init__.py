@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from xstar.methods import Method
     from xstar.optimizer import Optimizer
     from xstar.run import Result, maximize, minimize, optimize
-    from xstar.space import Categorical, Integer, Real, Space
+    from xstar.space import Categorical, Integer, Ordinal, Real, Space
     from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Method",
     "Optimizer",
     "OptimumPosterior",
+    "Ordinal",
     "Real",
     "Recommendation",
     "Result",
@@ -48,7 +49,7 @@ _HOMES = {
     "methods": ("Method",),
     "optimizer": ("Optimizer",),
     "run": ("Result", "maximize", "minimize", "optimize"),
-    "space": ("Categorical", "Integer", "Real", "Space"),
+    "space": ("Categorical", "Integer", "Ordinal", "Real", "Space"),
     "trial": ("Explanation", "OptimumPosterior", "Recommendation", "Trial"),
 }
 

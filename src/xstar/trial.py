@@ -17,7 +17,7 @@ import numpy as np
 from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import as_float
-from xstar.space import Point
+from xstar.space import Point, same
 
 State = Literal["pending", "done", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
@@ -195,6 +195,8 @@ class OptimumPosterior:
         What the regret is measured from.
     unordered : frozenset of str
         The categorical parameters.
+    levels : dict of tuple
+        The levels of the ordinal parameters, in their order.
 
     Examples
     --------
@@ -211,6 +213,7 @@ class OptimumPosterior:
     regret: HostArray
     recommendation: Recommendation
     unordered: frozenset[str] = frozenset()
+    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.regret)
@@ -236,6 +239,11 @@ class OptimumPosterior:
             names = [value if isinstance(value, Hashable) else repr(value) for value in values]
             return {value: count / len(values) for value, count in Counter(names).items()}
         tail = (1.0 - probability) / 2.0
+        if name in self.levels:
+            levels = self.levels[name]
+            ranks = [next(k for k, level in enumerate(levels) if same(level, value)) for value in values]
+            ends = np.quantile(ranks, [tail, 1.0 - tail], method="inverted_cdf")
+            return levels[int(ends[0])], levels[int(ends[1])]
         whole = all(isinstance(value, int) for value in values)
         low, high = np.quantile(np.array(values, dtype=np.float64), [tail, 1.0 - tail],
                                 method="inverted_cdf" if whole else "linear")  # fmt: skip
@@ -267,7 +275,7 @@ class OptimumPosterior:
                 ranked = sorted(interval.items(), key=lambda item: -item[1])
                 shown = ", ".join(f"{value!r} ({share:.0%})" for value, share in ranked[:5])
             else:
-                shown = f"{interval[0]:.6g} to {interval[1]:.6g}"
+                shown = " to ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in interval)
             lines.append(f"  {name}: {shown}")
         if np.isinf(self.regret_quantile(0.5)):
             lines.append("left to gain: unknown, because all values are the same")

@@ -28,7 +28,7 @@ from xstar.files.csv_text import CsvText, decode, parse
 from xstar.files.definition import Definition
 from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
-from xstar.space import Categorical, Parameter, Real
+from xstar.space import Listed, Parameter, Real
 from xstar.trial import Trial
 
 DIGITS = 6
@@ -94,7 +94,7 @@ def _start(definition: Definition) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(header_of(definition))
     parameters = definition.space.parameters.values()
-    choices = [str(parameter.choices) for parameter in parameters if isinstance(parameter, Categorical)]
+    choices = [str(parameter.alternatives) for parameter in parameters if isinstance(parameter, Listed)]
     plain = "".join([text.getvalue(), *choices]).isascii()
     return text.getvalue().encode("utf-8" if plain else "utf-8-sig")
 

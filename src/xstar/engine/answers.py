@@ -12,7 +12,7 @@ from xstar.acquisition import PES
 from xstar.engine.model import Model
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.space import Categorical
+from xstar.space import Categorical, Ordinal
 from xstar.trial import Explanation, OptimumPosterior, Recommendation
 
 
@@ -47,7 +47,8 @@ def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
     points = [space.decode(row) for row in rows]
     params = {name: [point[name] for point in points] for name in space.parameters}
     unordered = frozenset(name for name, kind in space.parameters.items() if isinstance(kind, Categorical))
-    return OptimumPosterior(params, regret, recommendation(model), unordered)
+    levels = {name: kind.alternatives for name, kind in space.parameters.items() if isinstance(kind, Ordinal)}
+    return OptimumPosterior(params, regret, recommendation(model), unordered, levels)
 
 
 def information(model: Model, rows: HostArray, pending: HostArray) -> HostArray:

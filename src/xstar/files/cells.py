@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from xstar.errors import DataError
-from xstar.space import Categorical, Integer, Parameter
+from xstar.space import Integer, Listed, Parameter
 from xstar.trial import check_sd, check_value
 
 FAILURES = ("nan", "inf", "-inf", "fail", "failed", "failure", "error", "crashed")
@@ -35,15 +35,15 @@ def read_cell(cell: Any, parameter: Parameter, name: str) -> Any:
     """Return what a cell says about a parameter."""
     if not isinstance(cell, str):
         # A column of whole numbers with a gap comes from pandas as floats.
-        whole = isinstance(parameter, Categorical) and parameter.index(cell) is None and isinstance(cell, float)
+        whole = isinstance(parameter, Listed) and parameter.index(cell) is None and isinstance(cell, float)
         return int(cell) if whole and cell.is_integer() else cell
-    if isinstance(parameter, Categorical):
-        if cell in parameter.choices:
+    if isinstance(parameter, Listed):
+        if cell in parameter.alternatives:
             return cell
-        named = [choice for choice in parameter.choices if str(choice) == cell.strip()]
-        alike = named[:1] or [choice for choice in parameter.choices if _alike(choice, cell.strip())]
+        named = [choice for choice in parameter.alternatives if str(choice) == cell.strip()]
+        alike = named[:1] or [choice for choice in parameter.alternatives if _alike(choice, cell.strip())]
         if len(alike) != 1:
-            raise DataError(f'column "{name}" is one of {list(parameter.choices)!r}; received {cell!r}.')
+            raise DataError(f'column "{name}" is one of {list(parameter.alternatives)!r}; received {cell!r}.')
         return alike[0]
     number = _number(cell, name)
     if isinstance(parameter, Integer) and number == int(number):

@@ -10,7 +10,7 @@ from xstar.errors import DataError, SpaceError
 from xstar.files.cells import read_cell, read_outcome, with_point
 from xstar.files.csv_text import CsvText, quoted
 from xstar.files.definition import Definition
-from xstar.space import Categorical, Parameter, Space
+from xstar.space import Listed, Parameter, Space
 from xstar.trial import Trial
 
 
@@ -57,7 +57,7 @@ class Columns:
     def check_choices(self) -> None:
         """Complain about choices that could not be read back."""
         for name, parameter in self.space.parameters.items():
-            for choice in parameter.choices if isinstance(parameter, Categorical) else ():
+            for choice in parameter.alternatives if isinstance(parameter, Listed) else ():
                 text = self._written(choice, parameter)
                 if not text.strip() or self._read(text, parameter, name) is not choice:
                     raise SpaceError(
@@ -66,13 +66,13 @@ class Columns:
                     )
 
     def _read(self, cell: str, parameter: Parameter, name: str) -> Any:
-        named = isinstance(parameter, Categorical) and cell in map(str, parameter.choices)
+        named = isinstance(parameter, Listed) and cell in map(str, parameter.alternatives)
         value = read_cell(cell if named else self._with_point(cell), parameter, name)
         return parameter.accept(value, name)
 
     def _written(self, value: Any, parameter: Parameter) -> str:
         # A choice such as 1.0 may have a 1 beside it.
-        text = str(value) if isinstance(parameter, Categorical) else str(value).removesuffix(".0")
+        text = str(value) if isinstance(parameter, Listed) else str(value).removesuffix(".0")
         return text.replace(".", ",") if self.decimal_comma and isinstance(value, float) else text
 
     def _with_point(self, cell: str) -> str:
@@ -108,7 +108,7 @@ def find_columns(text: CsvText, definition: Definition) -> Columns:
     sds = [column for column in noises if column is not None]
     if len(sds) > 1:
         raise DataError(f"the noise has two columns, {quoted(text.header[k] for k in sds)}; rename one of them.")
-    numeric = [columns[name] for name in names if not isinstance(space.parameters.get(name), Categorical)] + sds
+    numeric = [columns[name] for name in names if not isinstance(space.parameters.get(name), Listed)] + sds
     return Columns(
         space=space,
         parameters={name: columns[name] for name in space.parameters},

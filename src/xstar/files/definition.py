@@ -28,7 +28,7 @@ from xstar.direction import Direction
 from xstar.errors import FileError, SettingsError, SpaceError, XstarError
 from xstar.methods import METHODS
 from xstar.numerics.checks import integer, positive
-from xstar.space import Categorical, Integer, Parameter, Real, Space
+from xstar.space import Categorical, Integer, Parameter, Real, Space, naming
 from xstar.trial import check_sd
 
 KEYS = (
@@ -84,7 +84,7 @@ class Definition:
     >>> from xstar.files.definition import Definition
     >>> definition = Definition.parse({"direction": "minimize", "parameters": {"k": {"low": 1, "high": 6}}})
     >>> definition.space
-    Space(k=Integer(low=1, high=6, log=False, step=1))
+    Space(k=Integer(1, 6))
     """
 
     name: str
@@ -212,6 +212,11 @@ def _text(table: Mapping[str, Any], key: str) -> str | None:
 
 
 def _parameter(name: str, described: Any) -> Parameter:
+    with naming(name):
+        return _described(name, described)
+
+
+def _described(name: str, described: Any) -> Parameter:
     if isinstance(described, list):
         return _choices(name, described)
     if not isinstance(described, Mapping):

@@ -17,7 +17,7 @@ from xstar.files.atomic import write_text
 from xstar.files.json_data import as_json_data
 from xstar.methods import Balance, Method, ModelSettings, WarpSettings
 from xstar.numerics.arrays import to_numpy
-from xstar.space import Categorical, Integer, Parameter, Real, Space
+from xstar.space import Categorical, Integer, Listed, Ordinal, Parameter, Real, Space, naming
 from xstar.trial import STATES, Trial, check_sd, check_value, renamed_diagnostics
 from xstar.version import __version__
 
@@ -41,7 +41,12 @@ MISSING: dict[str, dict[str, Any]] = {
     "ModelSettings": {"caution": 0.0, "caution_among_tested": 0.0},
 }
 """Settings that older files lack, as they were then."""
-PARAMETERS: dict[str, type[Parameter]] = {"real": Real, "integer": Integer, "categorical": Categorical}
+PARAMETERS: dict[str, type[Parameter]] = {
+    "real": Real,
+    "integer": Integer,
+    "categorical": Categorical,
+    "ordinal": Ordinal,
+}
 
 
 class SavedStudy(NamedTuple):
@@ -142,9 +147,13 @@ def _describe_space(space: Space) -> dict[str, Any]:
     for name, parameter in space.parameters.items():
         kind = next(kind for kind, known in PARAMETERS.items() if isinstance(parameter, known))
         settings = {item.name: getattr(parameter, item.name) for item in fields(parameter)}  # type: ignore[arg-type]
-        if isinstance(parameter, Categorical):
-            settings = {"choices": [_check_choice(choice, name) for choice in parameter.choices]}
-        described.append({"name": name, "kind": kind, **settings})
+        for key in ("choices", "levels"):
+            if key in settings:
+                settings[key] = [_check_choice(choice, name) for choice in settings[key]]
+        # What was not given is left out: so the files are read by versions that know nothing of it.
+        left_out = [key for key in ("unit", "descriptors") if settings.get(key) is None]
+        given = {key: value for key, value in settings.items() if key not in left_out}
+        described.append({"name": name, "kind": kind, **given})
     return {"positional": space.positional, "parameters": described}
 
 
@@ -162,7 +171,8 @@ def _build_space(stored: Mapping[str, Any]) -> Space:
     parameters = {}
     for item in stored["parameters"]:
         settings = {key: value for key, value in item.items() if key not in ("name", "kind")}
-        parameters[item["name"]] = PARAMETERS[item["kind"]](**settings)
+        with naming(item["name"]):
+            parameters[item["name"]] = PARAMETERS[item["kind"]](**settings)
     space = Space(parameters)
     space.positional = bool(stored["positional"])
     return space
@@ -182,15 +192,17 @@ def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
 
 def _describe_value(parameter: Parameter, value: Any) -> Any:
     """Choices by their position: they may be equal to each other in JSON."""
-    return parameter.index(value) if isinstance(parameter, Categorical) else value
+    return parameter.index(value) if isinstance(parameter, Listed) else value
 
 
 def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
     params = {}
     for (name, parameter), value in zip(space.parameters.items(), stored["params"], strict=True):
-        if isinstance(parameter, Categorical) and not 0 <= value < len(parameter.choices):
-            raise IndexError(f'parameter "{name}" of trial {number} has choice {value} of {len(parameter.choices)}')
-        params[name] = parameter.choices[value] if isinstance(parameter, Categorical) else value
+        if isinstance(parameter, Listed) and not 0 <= value < len(parameter.alternatives):
+            raise IndexError(
+                f'parameter "{name}" of trial {number} has choice {value} of {len(parameter.alternatives)}'
+            )
+        params[name] = parameter.alternatives[value] if isinstance(parameter, Listed) else value
     state = stored["state"]
     if state not in STATES:
         raise ValueError(f"trial {number} has the state {state!r}")

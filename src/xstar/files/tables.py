@@ -11,7 +11,7 @@ import numpy as np
 from xstar.errors import DataError, FileError, XstarError
 from xstar.files.cells import is_missing, read_cell, read_outcome, with_point
 from xstar.files.csv_text import parse
-from xstar.space import Categorical, Space
+from xstar.space import Listed, Space
 
 
 class Frame(Protocol):
@@ -93,7 +93,7 @@ def _read_csv(path: Path, space: Space, value: str, sd: str) -> Iterator[tuple[i
         raise FileError(f"there is no file {str(path)!r}.") from error
     except (OSError, XstarError) as error:
         raise FileError(f"{str(path)!r} cannot be read as a table: {error}") from error
-    choices = {name for name, parameter in space.parameters.items() if isinstance(parameter, Categorical)}
+    choices = {name for name, parameter in space.parameters.items() if isinstance(parameter, Listed)}
     decimal_comma = text.has_decimal_commas(column for name, column in columns.items() if name not in choices)
     own = {column: name for name, column in columns.items()}
     header = [own.get(k, name.strip()) for k, name in enumerate(text.header)]

@@ -5,7 +5,8 @@ A domain is a row of blocks, each with its own columns of the cube:
     Interval      one column, any value in [0, 1]
     Lattice       one column, `levels` values with half a step of margin, evenly spaced or evenly in the logarithm
     Choice        unordered alternatives: one column (0 or 1) for two of them, one column each for more, where the
-                  chosen one is 1 / sqrt(2) and the others 0, so that any two alternatives are at distance 1
+                  chosen one is 1 / sqrt(2) and the others 0, so that any two alternatives are at distance 1; or at
+                  points of their own, whose distances say how alike they are
     Pinned        any of these, held at one value for the time of a search
 
 Nothing is ever enumerated unless it is small: a lattice may have 10^15 levels, a product of choices any number of
@@ -119,33 +120,45 @@ class Choice:
     ----------
     levels : int
         How many.
+    points : tuple of tuple of float, optional
+        Where in the cube they are, all of them different, so that some may be more alike than others.
 
     Examples
     --------
     >>> from xstar.search import Choice
-    >>> Choice(2).width, Choice(3).width
-    (1, 3)
+    >>> Choice(2).width, Choice(3).width, Choice(3, ((0.0,), (0.2,), (1.0,))).width
+    (1, 3, 1)
     """
 
     levels: int
+    points: tuple[tuple[float, ...], ...] | None = None
 
     @property
     def width(self) -> int:
         """Columns."""
-        return 1 if self.levels <= 2 else self.levels
+        return int(self._places.shape[1])
+
+    @cached_property
+    def _places(self) -> HostArray:
+        """Of the alternatives, (levels, width)."""
+        if self.points is not None:
+            return np.array(self.points)
+        return np.arange(self.levels, dtype=np.float64)[:, None] if self.levels <= 2 else _equally_far(self.levels)
+
+    @property
+    def ends(self) -> tuple[HostArray, HostArray]:
+        """The smallest and the largest value of each column."""
+        return np.min(self._places, axis=0), np.max(self._places, axis=0)
 
     def encode(self, index: HostArray) -> HostArray:
         """Return the columns (..., width) of alternatives counted from 0."""
-        chosen = np.asarray(index, dtype=np.int64)
-        if self.width == 1:
-            return np.asarray(chosen[..., None], dtype=np.float64)
-        return np.asarray(np.eye(self.levels)[chosen] * math.sqrt(0.5))
+        return np.asarray(self._places[np.asarray(index, dtype=np.int64)])
 
     def index(self, columns: HostArray) -> HostArray:
-        """Return the alternative of each row of columns (..., width)."""
-        if self.width == 1:
-            return np.asarray(columns[..., 0] > 0.5, dtype=np.int64) * (self.levels - 1)
-        return np.asarray(np.argmax(columns, axis=-1))
+        """Return the alternative of each row of columns (..., width), the nearest one."""
+        if self.points is None and self.width > 1:
+            return np.asarray(np.argmax(columns, axis=-1))
+        return np.asarray(np.argmin(np.sum((columns[..., None, :] - self._places) ** 2, axis=-1), axis=-1))
 
     def snap(self, columns: HostArray) -> HostArray:
         """Return the nearest legal values."""
@@ -231,8 +244,8 @@ class Domain:
         """The smallest and the largest legal value of each column."""
         low, high = self.snap(np.zeros(self.dimension)), self.snap(np.ones(self.dimension))
         for block, columns in zip(self.blocks, self.columns, strict=True):
-            if isinstance(block, Choice) and block.width > 1:
-                low[columns], high[columns] = 0.0, math.sqrt(0.5)
+            if isinstance(block, Choice):
+                low[columns], high[columns] = block.ends
         return low, high
 
     @cached_property
@@ -330,6 +343,11 @@ class Domain:
         moved = X.copy()
         moved[:, columns] = new
         return moved
+
+
+def _equally_far(levels: int) -> HostArray:
+    """Points at distance 1 from each other."""
+    return np.asarray(np.eye(levels) * math.sqrt(0.5))
 
 
 def _is_coarse(block: Block) -> bool:

@@ -1,6 +1,19 @@
 """What may be varied: parameters in the user's units, and their place in the unit cube."""
 
-from xstar.space.parameters import Categorical, Integer, Parameter, Real
+from xstar.space.listed import Categorical, Listed, Ordinal, same
+from xstar.space.parameters import Integer, Parameter, Real, naming
 from xstar.space.space import Point, Space, SpaceLike
 
-__all__ = ["Categorical", "Integer", "Parameter", "Point", "Real", "Space", "SpaceLike"]
+__all__ = [
+    "Categorical",
+    "Integer",
+    "Listed",
+    "Ordinal",
+    "Parameter",
+    "Point",
+    "Real",
+    "Space",
+    "SpaceLike",
+    "naming",
+    "same",
+]

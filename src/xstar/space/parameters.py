@@ -1,32 +1,96 @@
-"""One thing that may be varied: its legal values in the user's units, and their place in the unit cube."""
+"""One thing that may be varied: its legal values in the user's units, and their place in the unit cube.
+
+A parameter that makes no sense fails where it is written; its name is not known there, so `naming` adds it where it is.
+"""
 
 from __future__ import annotations
 
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from xstar.errors import SpaceError
 from xstar.numerics.arrays import HostArray
-from xstar.search.domain import Block, Choice, Interval, Lattice
+from xstar.numerics.rounding import to_resolution, with_digits
+from xstar.search.domain import Block, Interval, Lattice
 
 ON_LATTICE = 1e-8
 """A value this close to a step, in steps, is one."""
+SHOWN = 1e-4
+"""Differences that are smaller than this share of a range are not shown."""
+DIGITS = 4
+"""Significant digits that are shown of a parameter that is searched by its logarithm."""
+BY_POSITION = ("low", "high", "choices", "levels")
+"""Settings that are written without their names."""
+
+
+class ParameterError(SpaceError):
+    """A parameter that makes no sense, before its name is known."""
+
+    def __init__(self, parameter: object, complaint: str) -> None:
+        super().__init__(f"{parameter!r} {complaint}")
+        self.complaint = complaint
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """What is wrong with a parameter that is made here is said by its name."""
+    try:
+        yield
+    except ParameterError as error:
+        raise SpaceError(f'parameter "{name}" {error.complaint}') from error
 
 
 class Parameter(ABC):
     """One thing that may be varied."""
 
+    unit: str | None
+
+    def __repr__(self) -> str:
+        """As it is written: settings that were left out are left out."""
+        parts = []
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            if item.name in BY_POSITION:
+                parts.append(repr(list(value) if isinstance(value, tuple) else value))
+            elif value != item.default:
+                parts.append(f"{item.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def show(self, value: Any, unit: bool = True) -> str:
+        """Return a value as a person writes it: rounded to what it means in its range, and with its unit.
+
+        Parameters
+        ----------
+        value : object
+            An accepted value.
+        unit : bool
+            Whether the unit is written behind it, if there is one.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import xstar
+        >>> xstar.Real(20, 90, unit="°C").show(55.123456)
+        '55.12 °C'
+        """
+        text = self.text(value)
+        return text if self.unit is None or not unit else f"{text} {self.unit}"
+
     @abstractmethod
-    def check(self, name: str) -> None:
-        """Complain, by its name, about a parameter that makes no sense."""
+    def text(self, value: Any) -> str:
+        """The value in words, without its unit."""
 
     @property
     @abstractmethod
@@ -50,7 +114,7 @@ class Parameter(ABC):
         """Whether an accepted value is legal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Real(Parameter):
     """A number between two bounds, both included.
 
@@ -62,6 +126,13 @@ class Real(Parameter):
         Whether it is searched by its logarithm: for ranges of several decades.
     step : float, optional
         If given, only low, low + step, low + 2 step, ... are legal.
+    unit : str, optional
+        What it is measured in, for tables and pictures.
+
+    Raises
+    ------
+    SpaceError
+        If these make no sense.
 
     Examples
     --------
@@ -74,28 +145,35 @@ class Real(Parameter):
     high: float
     log: bool = False
     step: float | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         for end in ("low", "high", "step"):
             value = getattr(self, end)
-            if _is_finite(value):
+            if is_finite(value):
                 object.__setattr__(self, end, float(value))
-
-    def check(self, name: str) -> None:
         for end in ("low", "high"):
             value = getattr(self, end)
-            if not _is_finite(value):
-                raise SpaceError(f'parameter "{name}" needs finite numbers as bounds; received {end}={value!r}.')
-        _check_order(self, name)
+            if not is_finite(value):
+                raise ParameterError(self, f"needs finite numbers as bounds; received {end}={value!r}.")
+        _check_settings(self)
         if self.log and self.low <= 0.0:
-            raise SpaceError(
-                f'parameter "{name}" has log=True but low={self.low!r}; a logarithmic range must start above zero, '
-                "for example Real(1e-6, 0.1, log=True)."
+            raise ParameterError(
+                self,
+                f"has log=True but low={self.low!r}; a logarithmic range must start above zero, "
+                "for example Real(1e-6, 0.1, log=True).",
             )
-        if self.step is not None and (not _is_finite(self.step) or self.step <= 0.0):
-            raise SpaceError(f'parameter "{name}" needs a step above zero; received step={self.step!r}.')
+        if self.step is not None and (not is_finite(self.step) or self.step <= 0.0):
+            raise ParameterError(self, f"needs a step above zero; received step={self.step!r}.")
         if self.step is not None and self.log:
-            raise SpaceError(f'parameter "{name}" has a step and log=True; it can have one of the two.')
+            raise ParameterError(self, "has a step and log=True; it can have one of the two.")
+
+    def text(self, value: Any) -> str:
+        if self.step is not None:
+            return with_digits(value, 15)
+        if self.log or self.low == self.high:
+            return with_digits(value, DIGITS)
+        return to_resolution(value, SHOWN * (self.high / 2 - self.low / 2) * 2)
 
     @property
     def block(self) -> Block | None:
@@ -109,7 +187,7 @@ class Real(Parameter):
         return Lattice(int(width // step) + 1)
 
     def accept(self, value: Any, name: str) -> float:
-        if not _is_finite(value):
+        if not is_finite(value):
             raise SpaceError(f'parameter "{name}" needs a finite number; received {value!r}.')
         if self.log and value <= 0.0:
             raise SpaceError(f'parameter "{name}" has log=True, so its values are above zero; received {value!r}.')
@@ -130,6 +208,8 @@ class Real(Parameter):
         if self.step is not None:
             # In decimal, so that the third step of 0.1 is 0.3.
             return float(_decimal(self.low) + int(self._lattice.index(columns[0])) * _decimal(self.step))
+        if u in (0.0, 1.0):
+            return self.high if u else self.low
         if self.log:
             value = math.exp(math.log(self.low) * (1.0 - u) + math.log(self.high) * u)
         else:
@@ -143,7 +223,7 @@ class Real(Parameter):
         return self.low <= value <= self.high
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer(Parameter):
     """A whole number between two bounds, both included.
 
@@ -155,6 +235,13 @@ class Integer(Parameter):
         Whether it is searched by its logarithm: for ranges of several decades.
     step : int
         Only low, low + step, low + 2 step, ... are legal.
+    unit : str, optional
+        What it is measured in, for tables and pictures.
+
+    Raises
+    ------
+    SpaceError
+        If these make no sense.
 
     Examples
     --------
@@ -167,28 +254,31 @@ class Integer(Parameter):
     high: int
     log: bool = False
     step: int = 1
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         for end in ("low", "high", "step"):
             value = _whole(getattr(self, end))
             if value is not None:
                 object.__setattr__(self, end, value)
-
-    def check(self, name: str) -> None:
         for end in ("low", "high"):
             value = getattr(self, end)
             if _whole(value) is None:
-                raise SpaceError(f'parameter "{name}" needs whole numbers as bounds; received {end}={value!r}.')
-        _check_order(self, name)
+                raise ParameterError(self, f"needs whole numbers as bounds; received {end}={value!r}.")
+        _check_settings(self)
         if self.log and self.low < 1:
-            raise SpaceError(
-                f'parameter "{name}" has log=True but low={self.low}; a logarithmic range must start at 1 or above, '
-                "for example Integer(1, 1000, log=True)."
+            raise ParameterError(
+                self,
+                f"has log=True but low={self.low}; a logarithmic range must start at 1 or above, "
+                "for example Integer(1, 1000, log=True).",
             )
         if _whole(self.step) is None or self.step < 1:
-            raise SpaceError(f'parameter "{name}" needs a whole number from 1 on as step; received {self.step!r}.')
+            raise ParameterError(self, f"needs a whole number from 1 on as step; received {self.step!r}.")
         if self.step > 1 and self.log:
-            raise SpaceError(f'parameter "{name}" has a step and log=True; it can have one of the two.')
+            raise ParameterError(self, "has a step and log=True; it can have one of the two.")
+
+    def text(self, value: Any) -> str:
+        return str(value)
 
     @property
     def block(self) -> Block | None:
@@ -217,84 +307,26 @@ class Integer(Parameter):
         return self.low <= value <= self.high and (value - self.low) % self.step == 0
 
 
-@dataclass(frozen=True, eq=False)
-class Categorical(Parameter):
-    """One of some alternatives without an order.
-
-    Parameters
-    ----------
-    choices : sequence
-        Strings, numbers, None, or anything else; kept as a tuple.
-
-    Examples
-    --------
-    >>> import xstar
-    >>> xstar.Categorical(["relu", "gelu"]).index("gelu")
-    1
-    """
-
-    choices: Any
-
-    def __post_init__(self) -> None:
-        if isinstance(self.choices, Iterable) and not isinstance(self.choices, str | bytes):
-            object.__setattr__(self, "choices", tuple(plain(choice) for choice in self.choices))
-
-    def check(self, name: str) -> None:
-        if not isinstance(self.choices, tuple) or not self.choices:
-            raise SpaceError(
-                f'parameter "{name}" needs a list of choices, for example Categorical(["relu", "gelu"]); received '
-                f"{self.choices!r}."
-            )
-        for k, choice in enumerate(self.choices):
-            if any(same(choice, other) for other in self.choices[:k]):
-                raise SpaceError(f'parameter "{name}" has the choice {choice!r} twice.')
-
-    @property
-    def block(self) -> Block | None:
-        return None if len(self.choices) == 1 else Choice(len(self.choices))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Categorical):
-            return NotImplemented
-        return len(self.choices) == len(other.choices) and all(map(same, self.choices, other.choices))
-
-    def __hash__(self) -> int:
-        return hash(len(self.choices))
-
-    def index(self, value: Any) -> int | None:
-        """The position of a choice; None if it is not one."""
-        wanted = plain(value)
-        return next((k for k, choice in enumerate(self.choices) if same(choice, wanted)), None)
-
-    def accept(self, value: Any, name: str) -> Any:
-        position = self.index(value)
-        if position is None:
-            raise SpaceError(f'parameter "{name}" is one of {list(self.choices)!r}; received {value!r}.')
-        return self.choices[position]
-
-    def encode(self, value: Any) -> HostArray:
-        return Choice(len(self.choices)).encode(np.asarray(self.index(value)))
-
-    def decode(self, columns: HostArray) -> Any:
-        return self.choices[int(Choice(len(self.choices)).index(columns))]
-
-    def contains(self, value: Any) -> bool:
-        return self.index(value) is not None
-
-
-def _check_order(parameter: Real | Integer, name: str) -> None:
+def _check_settings(parameter: Real | Integer) -> None:
     low, high, kind = parameter.low, parameter.high, type(parameter).__name__
     if low > high:
-        raise SpaceError(
-            f'parameter "{name}" has low={low!r} above high={high!r}; did you mean {kind}({high!r}, {low!r})?'
-        )
+        raise ParameterError(parameter, f"has low={low!r} above high={high!r}; did you mean {kind}({high!r}, {low!r})?")
+    if not isinstance(cast("Any", parameter.log), bool | np.bool_):
+        raise ParameterError(parameter, f"needs log=True or log=False; received log={parameter.log!r}.")
+    check_unit(parameter)
+
+
+def check_unit(parameter: Parameter) -> None:
+    """Complain about a unit that is none."""
+    if parameter.unit is not None and (not isinstance(cast("Any", parameter.unit), str) or not parameter.unit.strip()):
+        raise ParameterError(parameter, f'needs a text as unit, such as unit="°C"; received {parameter.unit!r}.')
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
     """A number that a float can hold."""
     try:
         return _is_number(value) and math.isfinite(value)
@@ -304,7 +336,7 @@ def _is_finite(value: Any) -> bool:
 
 def _whole(value: Any) -> int | None:
     """The value as an int if it is a whole number (3, 3.0), else None."""
-    if not _is_finite(value) or int(value) != value:
+    if not is_finite(value) or int(value) != value:
         return None
     return int(value)
 
@@ -312,18 +344,3 @@ def _whole(value: Any) -> int | None:
 def _decimal(number: float | None) -> Decimal:
     """The number as it is written, so that 0.1 is a tenth."""
     return Decimal(repr(number))
-
-
-def plain(value: Any) -> Any:
-    """NumPy scalars as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def same(a: Any, b: Any) -> bool:
-    """Equal, and of the same kind: 1, 1.0 and True are three choices. What cannot be compared equals itself."""
-    if a is b:
-        return True
-    try:
-        return type(a) is type(b) and bool(a == b)
-    except (TypeError, ValueError):
-        return False

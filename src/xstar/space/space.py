@@ -17,7 +17,9 @@ import numpy as np
 from xstar.errors import SpaceError
 from xstar.numerics.arrays import HostArray
 from xstar.search.domain import Domain, Lattice, Pinned
-from xstar.space.parameters import Parameter, Real, same
+from xstar.space.foreign import Bounds, got, is_bounds, pairs_of, parameter_of
+from xstar.space.listed import same
+from xstar.space.parameters import Parameter
 
 
 class Space:
@@ -28,12 +30,14 @@ class Space:
     parameters : dict of Parameter, optional
         For names that are no Python identifiers: `Space({"learning rate": Real(0, 1)})`.
     **named : Parameter
-        The others.
+        The others. Instead of a parameter, any of what other libraries write is understood: a pair (0.0, 1.0),
+        (1e-5, 0.1, "log-uniform") as in scikit-optimize, a list of choices, loguniform, uniform and randint of
+        scipy.stats.
 
     Raises
     ------
     SpaceError
-        If a parameter makes no sense.
+        If something else is given.
 
     Examples
     --------
@@ -43,25 +47,22 @@ class Space:
     True
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter) -> None:
+    def __init__(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         if parameters is not None and not isinstance(parameters, Mapping):
-            raise SpaceError(f"Space takes parameters by name, for example Space(x=Real(0, 1)); {_got(parameters)}")
+            raise SpaceError(f"Space takes parameters by name, for example Space(x=Real(0, 1)); {got(parameters)}")
         both = sorted(set(parameters or {}) & set(named))
         if both:
             raise SpaceError(f'parameter "{both[0]}" is given twice.')
-        self.parameters: dict[str, Parameter] = {**(parameters or {}), **named}
+        described: dict[Any, Any] = {**(parameters or {}), **named}
         self.positional = False
-        if not self.parameters:
+        if not described:
             raise SpaceError("a space needs at least one parameter, for example Space(x=Real(0, 1)).")
-        for name, parameter in self.parameters.items():
-            if not isinstance(cast("Any", name), str) or not name:
+        for name in described:
+            if not isinstance(name, str) or not name:
                 raise SpaceError(f"parameter names are strings that are not empty; received {name!r}.")
-            if not isinstance(parameter, Parameter):
-                raise SpaceError(
-                    f'parameter "{name}" must be a Real, an Integer or a Categorical, for example Real(0, 1); '
-                    f"received {parameter!r}."
-                )
-            parameter.check(name)
+        self.parameters: dict[str, Parameter] = {
+            name: parameter_of(parameter, name) for name, parameter in described.items()
+        }
 
     @classmethod
     def of(cls, spec: Any) -> Space:
@@ -69,8 +70,8 @@ class Space:
 
         Parameters
         ----------
-        spec : Space, dict of Parameter, or list of (low, high) pairs or of Parameter
-            Parameters of a list are named x0, x1, ...
+        spec : Space, dict of Parameter, list of (low, high) pairs or of Parameter, or scipy.optimize.Bounds
+            Parameters of a list are named x0, x1, ...; instead of a parameter, all that `Space` understands does.
 
         Returns
         -------
@@ -92,19 +93,11 @@ class Space:
             return spec
         if isinstance(spec, Mapping):
             return cls(spec)
+        if is_bounds(spec):
+            spec = pairs_of(spec)
         if isinstance(spec, str | bytes) or not isinstance(spec, Iterable):
-            raise SpaceError(f"a space is a Space, a dictionary, or a list of (low, high) pairs; {_got(spec)}")
-        parameters: dict[str, Parameter] = {}
-        for k, bounds in enumerate(spec):
-            if isinstance(bounds, Parameter):
-                parameters[f"x{k}"] = bounds
-                continue
-            try:
-                low, high = bounds
-            except (TypeError, ValueError) as error:
-                raise SpaceError(f"bounds[{k}] must be a pair (low, high) or a parameter; {_got(bounds)}") from error
-            parameters[f"x{k}"] = Real(low, high)
-        space = cls(parameters)
+            raise SpaceError(f"a space is a Space, a dictionary, or a list of (low, high) pairs; {got(spec)}")
+        space = cls({f"x{k}": parameter_of(described, f"x{k}", positional=True) for k, described in enumerate(spec)})
         space.positional = True
         return space
 
@@ -142,7 +135,7 @@ class Space:
     def accept_some(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters with their proper types."""
         if not isinstance(cast("Any", params), Mapping):
-            raise SpaceError(f"some parameters are given as a dictionary by their names; {_got(params)}")
+            raise SpaceError(f"some parameters are given as a dictionary by their names; {got(params)}")
         for name in params:
             if name not in self.parameters:
                 raise SpaceError(f"the parameters are {list(self.parameters)}; there is no parameter {name!r}.")
@@ -154,7 +147,7 @@ class Space:
             params = self._by_position(params)
         if not isinstance(params, Mapping):
             raise SpaceError(
-                f"parameters are given as a dictionary with the names {list(self.parameters)}; {_got(params)}"
+                f"parameters are given as a dictionary with the names {list(self.parameters)}; {got(params)}"
             )
         missing = [name for name in self.parameters if name not in params]
         unknown = [name for name in params if name not in self.parameters]
@@ -174,7 +167,7 @@ class Space:
     def _by_position(self, values: Any) -> dict[str, Any]:
         row = np.atleast_1d(np.asarray(values, dtype=object))
         if row.shape != (len(self.parameters),):
-            raise SpaceError(f"a point has {len(self.parameters)} values; {_got(values)}")
+            raise SpaceError(f"a point has {len(self.parameters)} values; {got(values)}")
         return dict(zip(self.parameters, row.tolist(), strict=True))
 
     def encode(self, params: Mapping[str, Any]) -> HostArray:
@@ -194,17 +187,32 @@ class Space:
         """Whether accepted parameters are legal."""
         return all(parameter.contains(params[name]) for name, parameter in self.parameters.items())
 
+    def show(self, params: Mapping[str, Any]) -> str:
+        """Return accepted parameters as a person writes them, rounded to what they mean in their ranges.
+
+        Parameters
+        ----------
+        params : dict
+            Some of the parameters.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import xstar
+        >>> xstar.Space(C=xstar.Real(1e-3, 1e3, log=True), k=xstar.Integer(1, 9)).show({"C": 999.9999999999998, "k": 3})
+        'C = 1000, k = 3'
+        """
+        return ", ".join(f"{name} = {self.parameters[name].show(value)}" for name, value in params.items())
+
     def same(self, params: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
         """Whether accepted parameters are equal, choices by their kind too."""
         return all(same(params[name], others[name]) for name in self.parameters)
 
 
-SpaceLike: TypeAlias = Space | Mapping[str, Parameter] | Sequence[tuple[float, float] | Parameter]
-"""What `Space.of` makes a space of: a space, a dictionary of parameters, or a list of (low, high) pairs."""
+SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | Bounds
+"""What `Space.of` makes a space of: a space, a dictionary of parameters, a list of pairs, bounds of SciPy."""
 Point: TypeAlias = Mapping[str, Any] | Sequence[Any] | HostArray
 """Parameters by name or, for bounds, by position."""
-
-
-def _got(value: Any) -> str:
-    text = repr(value)
-    return f"received {text if len(text) <= 80 else text[:77] + '...'}."

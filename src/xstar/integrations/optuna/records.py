@@ -30,7 +30,7 @@ from optuna.trial import FrozenTrial, TrialState
 from xstar.direction import Direction
 from xstar.errors import DataError, SpaceError
 from xstar.integrations.optuna import adapter
-from xstar.space import Categorical, Integer, Parameter, Real, Space
+from xstar.space import Categorical, Integer, Listed, Parameter, Real, Space
 from xstar.trial import State, Trial, check_sd, renamed_diagnostics
 
 _logger = logging.getLogger(__name__)
@@ -68,8 +68,8 @@ def to_distribution(parameter: Parameter) -> BaseDistribution:
         return FloatDistribution(parameter.low, high, parameter.log, parameter.step)
     if isinstance(parameter, Integer):
         return IntDistribution(parameter.low, parameter.decode(np.ones(1)), parameter.log, parameter.step)
-    if isinstance(parameter, Categorical):
-        return CategoricalDistribution(parameter.choices)
+    if isinstance(parameter, Listed):  # Optuna knows no order
+        return CategoricalDistribution(parameter.alternatives)
     raise SpaceError(f"{type(parameter).__name__} has no distribution in Optuna.")
 
 

@@ -369,7 +369,7 @@ def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimiz
     >>> study = optuna.create_study()
     >>> study.optimize(lambda trial: trial.suggest_float("x", -1.0, 1.0) ** 2, n_trials=3)
     >>> load_optimizer(study)
-    Optimizer(Space(x=Real(low=-1.0, high=1.0, log=False, step=None)), 'minimize', 'pes': 3 done)
+    Optimizer(Space(x=Real(-1.0, 1.0)), 'minimize', 'pes': 3 done)
     """
     _check_single(study)
     own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler()

@@ -1,0 +1,44 @@
+"""Numbers as a person writes them: as many digits as mean something, and no powers of ten where none are needed."""
+
+from __future__ import annotations
+
+import math
+
+SMALLEST, LARGEST = 1e-4, 1e7
+"""Numbers between these are written without a power of ten."""
+
+
+def with_digits(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, without zeros at the end.
+
+    Examples
+    --------
+    >>> from xstar.numerics.rounding import with_digits
+    >>> [with_digits(value, 4) for value in (999.99999, 12345.6, 0.30004, 2.5e-9)]
+    ['1000', '12346', '0.3', '2.5e-09']
+    """
+    if not math.isfinite(value) or value == 0.0:
+        return f"{value:g}"
+    rounded = float(f"{value:.{max(digits, 1) - 1}e}")
+    if not SMALLEST <= abs(rounded) < LARGEST:
+        return f"{value:.{max(digits, 1)}g}"
+    decimals = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def to_resolution(value: float, resolution: float) -> str:
+    """Return a number rounded to about a resolution, a positive one.
+
+    Examples
+    --------
+    >>> from xstar.numerics.rounding import to_resolution
+    >>> [to_resolution(value, 0.01) for value in (55.123456, 90.0, 1e-9)]
+    ['55.12', '90', '0']
+    """
+    if not math.isfinite(value) or not 0.0 < resolution < math.inf:
+        return f"{value:g}"
+    if abs(value) < resolution / 2:
+        return "0"
+    last = math.ceil(math.log10(resolution) - 1e-9)
+    return with_digits(value, min(max(math.floor(math.log10(abs(value))) - last + 1, 1), 17))
