@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted, Trial
+from xstar import Categorical, Integer, Method, Optimizer, Real, Space, SpaceExhausted, Trial, Value
 from xstar.acquisition import PES, LogEI
 from xstar.engine import Models, cache
 from xstar.engine import model as engine_model
@@ -756,7 +756,7 @@ def test_the_optimum_of_a_mixed_space():
 
 
 def test_choices_may_be_anything():
-    opt = Optimizer({"layers": Categorical([[64], [64, 64], [128, 64]])}, method=QUICK)
+    opt = Optimizer({"layers": Categorical([[64], [64, 64], [128, 64]])}, method=QUICK, noise=0.1)
     search(opt, lambda params: len(params["layers"]) + 0.01 * params["layers"][0], 4)
     assert opt.recommend().params["layers"] in ([64, 64], [128, 64])
     assert "layers" in str(opt.where(10))
@@ -920,7 +920,7 @@ def started(method, noise=None):
 @BOTH
 @pytest.mark.parametrize(
     "fixed",
-    [{"c": "v"}, {"k": 2}, {"x": 0.25}, {"x": 0.25, "c": "u"}, {"x": 0.1, "k": 6, "c": "w"}, {"x": 1.7}],
+    [{"c": "v"}, {"k": 2}, {"x": 0.25}, {"x": 0.25, "c": "u"}],
     ids=str,
 )
 def test_fixed_parameters_are_held_and_the_others_chosen(method, fixed):
@@ -955,10 +955,75 @@ def test_a_slice_without_noise_is_exhausted_before_the_space():
     assert opt.ask().params["c"] != "v"
 
 
-@pytest.mark.parametrize("fixed", [{"z": 1}, {"k": 1.5}, {"c": "nothing"}])
-def test_fixed_parameters_are_checked(fixed):
+def test_with_all_parameters_fixed_that_is_the_point():
+    opt = Optimizer({**SMALL, "one": Integer(3, 3)}, method=QUICK, noise=0.0)
+    given = {"x": 0.1, "k": 6, "c": "w"}
+    trial = opt.ask(fixed=given)
+    assert trial.params == {**given, "one": 3}
+    assert (trial.state, trial.diagnostics["method"]) == ("pending", "fixed")
+    opt.tell(trial, 1.0)
+    assert opt.ask(fixed=given).number == 1, "also again, if that is asked for"
+
+
+@pytest.mark.parametrize("fixed", [{"z": 1}, {"k": 1.5}, {"c": "nothing"}, {"x": 1.7}, {"k": 7}, {"x": -1e-9, "k": 3}])
+@pytest.mark.parametrize("which", ["ask", "recommend"])
+def test_fixed_parameters_are_checked(fixed, which):
+    opt = Optimizer(SMALL)
+    opt.tell({"x": 0.5, "k": 3, "c": "u"}, 1.0)
     with pytest.raises(SpaceError, match=next(iter(fixed))):
-        Optimizer(SMALL).ask(fixed=fixed)
+        getattr(opt, which)(fixed=fixed)
+
+
+def test_the_best_with_some_parameters_fixed():
+    opt = started(QUICK)
+    for c in "uvw":
+        best = opt.recommend(fixed={"c": c})
+        assert best.params["c"] == c
+        points = [{"x": x, "k": k, "c": c} for x in np.linspace(0, 1, 101) for k in range(1, 7)]
+        assert best.mean >= opt.predict(points)[0].max() - 1e-6
+    everything = {"x": 0.3, "k": 2, "c": "u"}
+    assert opt.recommend(fixed=everything).params == everything
+    assert opt.recommend(fixed={}) == opt.recommend()
+
+
+def test_the_best_tested_with_some_parameters_fixed():
+    opt = Optimizer({"x": Real(0, 1), "c": Categorical(["u", "v", "w"])}, method=QUICK, noise=0.01)
+    for x, c in ((0.1, "u"), (0.4, "u"), (0.9, "u"), (0.2, "v")):
+        opt.tell({"x": x, "c": c}, x + (c == "v"))
+    assert opt.recommend(tested=True, fixed={"c": "u"}).params == {"x": 0.9, "c": "u"}
+    assert opt.recommend(tested=True, fixed={"c": "v"}).params == {"x": 0.2, "c": "v"}
+    assert opt.recommend(tested=True, fixed={"x": 0.4}).params == {"x": 0.4, "c": "u"}
+    with pytest.raises(TrialError, match=r"no point with c = w has been evaluated yet"):
+        opt.recommend(tested=True, fixed={"c": "w"})
+
+
+def test_a_value_brings_its_noise():
+    opt = Optimizer(SMALL)
+    told = opt.tell({"x": 0.5, "k": 3, "c": "u"}, Value(2.0, sd=0.5))
+    assert (told.value, told.sd) == (2.0, 0.5)
+    assert opt.tell({"x": 0.6, "k": 3, "c": "u"}, Value(2.0), sd=0.25).sd == 0.25
+    assert opt.tell({"x": 0.7, "k": 3, "c": "u"}, Value(math.nan)).state == "failed"
+    with pytest.raises(DataError, match="sd is given twice"):
+        opt.tell({"x": 0.8, "k": 3, "c": "u"}, Value(2.0, 0.5), sd=0.25)
+    for bad in (("high",), (1.0, -1.0), (1.0, "low"), (True,)):
+        with pytest.raises(DataError, match="received"):
+            Value(*bad)
+
+
+def test_the_same_value_at_the_same_point_suggests_that_there_is_no_noise():
+    opt = Optimizer({"k": Integer(1, 3)}, method=QUICK)
+    opt.tell({"k": 2}, 0.7)
+    opt.tell({"k": 3}, 0.7)
+    with pytest.warns(UserWarning, match=r"trials 0 and 2 have the same parameters and exactly the same .*noise=0"):
+        opt.tell({"k": 2}, 0.7)
+    opt.tell({"k": 3}, 0.7)  # said once
+    for quiet in (
+        Optimizer({"k": Integer(1, 3)}, noise=0.1),
+        Optimizer({"k": Real(1, 3)}),
+        Optimizer({"k": (1.0, 3.0)}),
+    ):
+        for _ in range(2):
+            quiet.tell({"k": 2}, 0.7)
 
 
 def test_a_batch_holds_fixed_parameters_in_every_trial():

@@ -5,8 +5,11 @@ import inspect
 import io
 import itertools
 import math
+import multiprocessing
 import sys
+import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import get_args
 
@@ -17,7 +20,7 @@ import xstar
 from xstar import Categorical, Integer, Method, Optimizer, Real
 from xstar.acquisition import PES, LogEI
 from xstar.engine.stopping import Tolerance
-from xstar.errors import DataError, FileError, SettingsError
+from xstar.errors import DataError, FileError, SettingsError, XstarError
 from xstar.gp import MAP, Matern52
 from xstar.run import MESSAGES, StopReason
 
@@ -112,22 +115,34 @@ def test_a_list_with_choices_keeps_numbers_as_numbers():
 
 
 def test_a_value_may_come_with_its_noise():
-    result = xstar.maximize(lambda x: (bump(x), 0.25), LINE, 4, method=QUICK)
-    assert all(trial.sd == 0.25 for trial in result.trials)
+    for returned in (lambda x: xstar.Value(bump(x), 0.25), lambda x: {"value": bump(x), "sd": 0.25}):
+        result = xstar.maximize(returned, LINE, 4, method=QUICK)
+        assert all(trial.sd == 0.25 for trial in result.trials)
     assert [trial.value for trial in result.trials] == [bump(trial.x) for trial in result.trials]
     assert all(trial.sd is None for trial in xstar.maximize(bump, LINE, 4, method=QUICK).trials)
 
 
-@pytest.mark.parametrize("bad", ["high", (1.0, -0.1), (1.0, 0.1, 0.2), np.zeros(2)], ids=str)
+def test_a_plain_pair_is_read_as_value_and_noise_and_that_is_said_once():
+    with pytest.warns(UserWarning, match=r"the pair \(.*xstar\.Value\(value, sd\)") as said:
+        result = xstar.maximize(lambda x: (bump(x), 0.25), LINE, 4, method=QUICK)
+    assert len(said) == 1
+    assert all(trial.sd == 0.25 for trial in result.trials)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["high", {"value": 1, "sd": -0.1}, {"accuracy": 0.9}, {"value": 1, "time": 2}, (1.0, 0.1, 0.2), np.zeros(2)],
+    ids=str,
+)
 def test_a_return_value_that_is_no_number_stops_the_run_with_a_clear_error(bad):
-    with pytest.raises(DataError, match=r"received") as caught:
+    with pytest.raises(DataError, match=r"received|a dictionary that is returned has") as caught:
         xstar.maximize(lambda x: bad, LINE, 4, method=QUICK)
     assert any("trial 0" in note for note in getattr(caught.value, "__notes__", [])), "the trial is named"
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf])
 def test_values_that_are_not_finite_are_failures(value):
-    result = xstar.maximize(lambda x: value if x[0] > 0.5 else bump(x), LINE, 6, method=QUICK)
+    result = xstar.maximize(lambda x: value if x[0] > 0.5 else bump(x), LINE, 6, method=QUICK, x0=[0.1])
     assert all((trial.state == "failed") == (trial.x[0] > 0.5) for trial in result.trials)
     assert result.x[0] <= 0.5
 
@@ -135,7 +150,7 @@ def test_values_that_are_not_finite_are_failures(value):
 def test_a_result_in_words():
     result = xstar.maximize(mixed, MIXED, 6, method=QUICK)
     text = str(result)
-    assert text.startswith("6 evaluations, stopped by budget\nrecommended: {'x': ")
+    assert text.startswith("6 evaluations, stopped by budget\nrecommended: x = 0.")
     assert "value there: " in text
     assert "the optimum is, with 90 % probability" in text
     assert f"best observed: #{result.best_observed.number} " in text
@@ -143,7 +158,7 @@ def test_a_result_in_words():
 
 
 def test_a_result_without_a_value():
-    result = xstar.maximize(lambda x: None, LINE, 3, method=QUICK)
+    result = xstar.maximize(lambda x: math.nan, LINE, 3, method=QUICK)
     assert (result.params, result.x, result.value, result.sd, result.where, result.best_observed) == (None,) * 6
     assert result.stop_reason == "budget"
     assert [trial.state for trial in result.trials] == ["failed"] * 3
@@ -154,7 +169,7 @@ def test_the_names_of_scipy():
     result = xstar.maximize(failing_after(3, ValueError("no")), LINE, 5, method=QUICK, catch=ValueError)
     assert (result.fun, result.nfev, result.success) == (result.value, 5, True)
     assert result.message == "the budget of evaluations is spent"
-    nothing = xstar.maximize(lambda x: None, LINE, 3, method=QUICK)
+    nothing = xstar.maximize(lambda x: math.nan, LINE, 3, method=QUICK)
     assert (nothing.fun, nothing.nfev, nothing.success) == (None, 3, False)
     stopped = xstar.maximize(failing_after(4, KeyboardInterrupt()), LINE, 50, method=QUICK)
     assert (stopped.nfev, stopped.success, stopped.message) == (4, False, "the run was interrupted")
@@ -170,8 +185,8 @@ def test_help_shows_every_option(function):
     parameters = dict(inspect.signature(function).parameters)
     assert all(kind.kind != inspect.Parameter.VAR_KEYWORD for kind in parameters.values())
     for name in parameters.keys() - {"direction"}:
-        assert f"\n    {name} : " in xstar.maximize.__doc__
-    assert function is xstar.maximize or "those of `maximize`" in function.__doc__
+        assert f"\n    {name} : " in (function if function is not xstar.optimize else xstar.maximize).__doc__
+    assert function is not xstar.optimize or "those of `maximize`" in function.__doc__
     assert ("\n    direction : " in function.__doc__) == ("direction" in parameters)
     options = {name: kind.default for name, kind in parameters.items() if name not in ("direction", "function")}
     reference = inspect.signature(xstar.optimize).parameters
@@ -261,7 +276,8 @@ def test_a_callback_that_returns_something_else_does_not_stop():
 
 
 def test_failures_in_a_row():
-    outcomes = iter([None, 1.0, None, None, 2.0, None, None, None, None])
+    bad = math.nan
+    outcomes = iter([bad, 1.0, bad, bad, 2.0, bad, bad, bad, bad])
     result = xstar.maximize(lambda x: next(outcomes), LINE, 50, method=QUICK, max_failures=3)
     assert result.stop_reason == "failures"
     assert len(result.trials) == 8
@@ -356,7 +372,7 @@ def test_a_progress_bar_does_not_change_the_run(monkeypatch):
 
 def test_a_progress_bar_survives_failures_only(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    assert xstar.maximize(lambda x: None, LINE, 3, method=QUICK).params is None
+    assert xstar.maximize(lambda x: math.nan, LINE, 3, method=QUICK).params is None
     assert "3/3" in terminal.getvalue()
 
 
@@ -372,7 +388,7 @@ async def asynchronous(x):
     [
         (3.0, {"budget": 5}, r"the function to optimize must be callable; received 3\.0"),
         (asynchronous, {"budget": 5}, r"is asynchronous; use Optimizer\.ask and tell"),
-        (bump, {}, r"needs a reason to stop: budget=, tolerance= or max_seconds="),
+        (bump, {}, r"needs a reason to stop: budget=, tolerance=, target=, patience= or max_seconds="),
         (bump, {"budget": 0}, r"budget must be at least 1; received 0"),
         (bump, {"budget": 2.5}, r"budget must be a whole number >= 1; received 2\.5"),
         (bump, {"budget": 5, "tolerance": 0.0}, r"tolerance must be a number > 0"),
@@ -434,7 +450,7 @@ def test_a_report_is_one_file_with_every_trial(tmp_path):
 
 
 def test_a_report_of_failures_only(tmp_path):
-    result = xstar.maximize(lambda x: None, LINE, 2, method=QUICK)
+    result = xstar.maximize(lambda x: math.nan, LINE, 2, method=QUICK)
     page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count('<tr class="failed">') == 2
     assert "<img" not in page
@@ -484,7 +500,7 @@ def test_wrong_return_values_are_not_caught():
     opt = Optimizer(LINE, method=QUICK)
     with pytest.raises(DataError, match="a value must be one number") as caught:
         xstar.maximize(lambda x: [1.0, 0.1], budget=3, optimizer=opt, catch=Exception)
-    assert "must return a number or a pair" in caught.value.__notes__[0]
+    assert "must return a number, xstar.Value(value, sd)" in caught.value.__notes__[0]
     assert [trial.state for trial in opt.trials] == ["withdrawn"]
 
 
@@ -525,3 +541,172 @@ def test_a_folder_that_is_not_there_is_noticed_before_any_evaluation(tmp_path):
     with pytest.raises(FileError, match="there is no folder"):
         xstar.maximize(calls.append, LINE, 3, method=QUICK, save=tmp_path / "nowhere" / "study.json")
     assert calls == []
+
+
+# Where it begins, where it ends, and where it runs
+
+
+def test_points_to_begin_with_are_evaluated_first():
+    seen = []
+
+    def function(x):
+        seen.append(float(x[0]))
+        return bump(x)
+
+    result = xstar.maximize(function, LINE, 5, method=QUICK, x0=[[0.2], [0.9]])
+    assert seen[:2] == [0.2, 0.9]
+    assert len(seen) == 5, "they count in the budget"
+    assert [trial.diagnostics["method"] for trial in result.trials[:2]] == ["fixed", "fixed"]
+    assert xstar.maximize(bump, LINE, 1, method=QUICK, x0=[0.2]).trials[0].x == [0.2]
+    assert xstar.maximize(bump, LINE, 1, method=QUICK, x0=np.array([[0.2]])).trials[0].x == [0.2]
+    point = {"x": 0.2, "k": 2, "c": "<u>"}
+    assert xstar.maximize(mixed, MIXED, 1, method=QUICK, x0=point).trials[0].params == point
+
+
+def test_values_that_are_known_are_told_and_cost_nothing():
+    result = xstar.maximize(
+        bump, LINE, 3, method=QUICK, x0=[[0.2], [0.9], [2.0]], y0=[0.99, xstar.Value(0.64, sd=0.1), None]
+    )
+    assert [(trial.state, trial.value, trial.sd) for trial in result.trials[:3]] == [
+        ("done", 0.99, None), ("done", 0.64, 0.1), ("failed", None, None)
+    ]  # fmt: skip
+    assert len(result.trials) == 6
+    assert xstar.maximize(bump, LINE, 1, method=QUICK, x0=[0.2], y0=0.99).trials[0].value == 0.99
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"y0": [1.0]}, "give these too"),
+        ({"x0": [[0.2]], "y0": [1.0, 2.0]}, "x0 has 1 points and y0 2 values"),
+        ({"x0": 0.2}, "x0 is a point or a list of points; received 0.2"),
+        ({"x0": "best"}, "x0 is a point or a list of points; received 'best'"),
+        ({"x0": [[0.2], [0.3]], "y0": 3.0}, "y0 is a list of the values of x0; received 3.0"),
+        ({"x0": [1.5]}, 'parameter "x0" cannot be held at 1.5'),
+        ({"x0": [0.2, 0.3]}, "a point has 1 values"),
+        ({"n_jobs": 0}, "n_jobs must be at least 1"),
+        ({"executor": 4}, "executor must be one of concurrent.futures"),
+        ({"target": "high"}, "target must be a finite number; received 'high'"),
+        ({"target": math.inf}, "target must be a finite number; received inf"),
+        ({"patience": 0}, "patience must be at least 1"),
+    ],
+)
+def test_what_makes_no_sense_is_said_before_anything_is_evaluated(given, message):
+    with pytest.raises(XstarError, match=message):
+        xstar.maximize(lambda x: pytest.fail("evaluated"), LINE, 3, method=QUICK, **given)
+
+
+def test_a_target_ends_a_run():
+    result = xstar.minimize(lambda x: -bump(x), LINE, 40, method=QUICK, noise=0.0, target=-0.999)
+    assert (result.stop_reason, result.message) == ("target", "the target is reached")
+    values = [trial.value for trial in result.trials]
+    assert values[-1] <= -0.999
+    assert min(values[:-1]) > -0.999
+
+
+def test_with_noise_a_lucky_value_is_no_target_reached():
+    """The largest of many draws exceeds the target early; the model, which averages, does not."""
+    rng = np.random.default_rng(0)
+    result = xstar.maximize(lambda x: bump(x) + rng.normal(), LINE, 12, method=QUICK, noise=1.0, target=1.5)
+    assert max(trial.value for trial in result.trials[:-1]) > 1.5
+    assert result.stop_reason == "budget"
+
+
+def test_patience_ends_a_run_without_better_values():
+    values = iter([1.0, 3.0, 2.0, 2.5, math.nan, 3.0, 9.0])
+    result = xstar.maximize(lambda x: next(values), LINE, patience=4, method=QUICK)
+    assert [trial.value for trial in result.trials] == [1.0, 3.0, 2.0, 2.5, None, 3.0]
+    assert result.stop_reason == "patience"
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_evaluations_at_once(workers):
+    """Each waits for the others: they end only if they are under way together."""
+    barrier = threading.Barrier(workers, timeout=30)
+
+    def function(x):
+        barrier.wait()
+        return bump(x)
+
+    result = xstar.maximize(function, LINE, 3 * workers, method=QUICK, n_jobs=workers)
+    assert [trial.state for trial in result.trials] == ["done"] * 3 * workers
+    assert len({float(trial.x[0]) for trial in result.trials}) == 3 * workers
+    assert all(trial.value == bump(trial.x) for trial in result.trials), "each has its own value"
+
+
+def test_no_more_than_are_allowed_at_once():
+    under_way, most, lock = [], [], threading.Lock()
+
+    def function(x):
+        with lock:
+            under_way.append(1)
+            most.append(len(under_way))
+        time.sleep(0.01)
+        with lock:
+            under_way.pop()
+        return bump(x)
+
+    xstar.maximize(function, LINE, 9, method=QUICK, n_jobs=3)
+    assert 1 < max(most) <= 3
+
+
+def test_an_executor_of_processes():
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        result = xstar.maximize(math.fsum, LINE, 4, method=QUICK, n_jobs=2, executor=executor)
+        assert executor.submit(math.sqrt, 4.0).result() == 2.0, "it is left as it was"
+    assert [trial.value for trial in result.trials] == [float(trial.x[0]) for trial in result.trials]
+
+
+def test_errors_of_one_of_several_end_the_run_and_withdraw_the_others():
+    opt = Optimizer(LINE, method=QUICK)
+    release = threading.Event()
+
+    def function(x):
+        if len(opt.trials) < 3:
+            release.wait(30)
+        raise ValueError("broken")
+
+    def ending(x):
+        try:
+            return function(x)
+        finally:
+            release.set()
+
+    with pytest.raises(ValueError, match="broken"):
+        xstar.maximize(ending, budget=9, optimizer=opt, n_jobs=3)
+    assert {trial.state for trial in opt.trials} == {"withdrawn"}
+
+
+def test_errors_that_count_as_failures_count_among_several_too():
+    result = xstar.maximize(failing_after(4, ValueError("no")), LINE, 8, method=QUICK, n_jobs=2, catch=ValueError)
+    assert sorted(trial.state for trial in result.trials) == ["done"] * 4 + ["failed"] * 4
+
+
+def test_what_has_begun_is_told_when_a_run_of_several_ends():
+    result = xstar.maximize(bump, LINE, 30, method=QUICK, n_jobs=3, callback=lambda opt, trial: len(opt.trials) >= 5)
+    assert result.stop_reason == "callback"
+    assert all(trial.state == "done" for trial in result.trials)
+
+
+def test_a_function_without_return_is_refused_before_it_is_called():
+    def forgotten(x):
+        score = x[0] ** 2
+        if score > 1:
+            return
+
+    def deliberate(x):
+        return None if x[0] > 0.5 else 1.0
+
+    class Forgotten:
+        def __call__(self, x):
+            x[0] ** 2
+
+    for function in (forgotten, Forgotten().__call__):
+        with pytest.raises(SettingsError, match="never returns anything"):
+            xstar.maximize(function, LINE, 3, method=QUICK)
+    assert xstar.maximize(deliberate, LINE, 2, method=QUICK, x0=[0.1]).nfev == 2
+
+
+def test_none_as_the_first_value_is_said_to_be_a_failure():
+    with pytest.warns(UserWarning, match=r"returned None, which counts as a failed .* return statement is missing"):
+        xstar.maximize(lambda x: None, LINE, 2, method=QUICK)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xstar.optimizer import Optimizer
     from xstar.run import Result, maximize, minimize, optimize
     from xstar.space import Categorical, Integer, Ordinal, Real, Space
-    from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial
+    from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, Value
 
 __all__ = [
     "Categorical",
@@ -29,6 +29,7 @@ __all__ = [
     "Space",
     "SpaceExhausted",
     "Trial",
+    "Value",
     "XstarError",
     "__version__",
     "acquisition",
@@ -50,7 +51,7 @@ _HOMES = {
     "optimizer": ("Optimizer",),
     "run": ("Result", "maximize", "minimize", "optimize"),
     "space": ("Categorical", "Integer", "Ordinal", "Real", "Space"),
-    "trial": ("Explanation", "OptimumPosterior", "Recommendation", "Trial"),
+    "trial": ("Explanation", "OptimumPosterior", "Recommendation", "Trial", "Value"),
 }
 
 

@@ -37,6 +37,10 @@ class Direction(StrEnum):
         """What values are multiplied by so that larger is better."""
         return 1.0 if self is Direction.MAXIMIZE else -1.0
 
+    def beats(self, value: float, other: float) -> bool:
+        """Return whether a value is better than another one."""
+        return self.sign * value > self.sign * other
+
     def best(self, items: Iterable[T], value: Callable[[T], float]) -> T | None:
         """Return the first of the items whose value is best; None if there are none."""
         return max(items, key=lambda item: self.sign * value(item), default=None)

@@ -32,7 +32,7 @@ from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import array_of, integer
 from xstar.numerics.threads import limited_threads
 from xstar.space import Point, Space, SpaceLike
-from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, TrialLike, check_sd, check_value
+from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, TrialLike, Value, check_sd, check_value
 
 
 class Optimizer:
@@ -101,6 +101,7 @@ class Optimizer:
         )
         self._ledger = Ledger(self._settings.space)
         self._models = Models()
+        self._repeated = False
 
     @classmethod
     def from_trials(
@@ -151,6 +152,7 @@ class Optimizer:
         other = type(self).__new__(type(self))
         other._settings, other._models = self._settings, models
         other._ledger = Ledger(self.space, trials)
+        other._repeated = False
         return other
 
     def __repr__(self) -> str:
@@ -249,7 +251,8 @@ class Optimizer:
         count : int, optional
             The size of a batch; without it, one trial is returned and no list.
         fixed : dict, optional
-            Some parameters, held at values of your choice: the others are what tells most then.
+            Some parameters, held at legal values of your choice: the others are what tells most then. If all are
+            given, that is the point.
         last : bool
             Whether no other evaluation will follow: then the best posterior mean is evaluated, if it is above all that
             was tested. Methods without a balance, such as "ei", take no notice.
@@ -263,6 +266,8 @@ class Optimizer:
         ------
         SpaceExhausted
             If there is no point left.
+        SpaceError
+            If a fixed value is not legal.
 
         Warns
         -----
@@ -306,6 +311,9 @@ class Optimizer:
         """
         integer(number, "number", 0)
         held = self.space.accept_some(fixed or {})
+        if self.space.free and not set(self.space.free).difference(held):
+            whole = self.space.decode(self.space.encode({**self.space.anywhere, **held}))
+            return Trial(number, {**whole, **held}, diagnostics={"method": "fixed", "fallback": None})
         within = self.space.pin(held) if held else None
         evidence = self._gather()
         # The first points need no linear algebra, and need not wait for it to be loaded; unless some have failed.
@@ -315,7 +323,7 @@ class Optimizer:
         return Trial(number, {**self.space.decode(found.row), **held}, diagnostics=found.diagnostics)
 
     def _ask_one(self, fixed: Mapping[str, Any] | None, last: bool) -> Trial:
-        trial = self.propose(self._ledger.next_number, fixed, last=last)
+        trial = self.propose(self._ledger.next_number, self.space.held(fixed), last=last)
         if trial.diagnostics["fallback"] is not None:
             warnings.warn(
                 f"trial {trial.number} was suggested by {trial.diagnostics['method']}: "
@@ -328,7 +336,12 @@ class Optimizer:
     # Telling
 
     def tell(
-        self, trial: TrialLike, value: SupportsFloat | None, sd: float | None = None, *, replace: bool = False
+        self,
+        trial: TrialLike,
+        value: SupportsFloat | Value | None,
+        sd: float | None = None,
+        *,
+        replace: bool = False,
     ) -> Trial:
         """Tell the value of a trial, or of parameters that nobody asked for.
 
@@ -338,7 +351,7 @@ class Optimizer:
             A trial or its number; or parameters (for bounds, a sequence of numbers), which complete the pending trial
             that has them, if there is one. Parameters may lie outside the bounds: they still teach the model. A bare
             number is never a point: for one parameter, write [3.0].
-        value : float or None
+        value : float, Value or None
             What was measured. NaN, infinite values and None are failures.
         sd : float, optional
             The standard deviation of the value's noise, if it is known.
@@ -358,13 +371,24 @@ class Optimizer:
             If the value is not a number.
         SpaceError
             If the parameters are not those of the space.
+
+        Warns
+        -----
+        UserWarning
+            If two results contradict each other or the noise that was promised, or look as if there were none.
         """
+        if isinstance(value, Value):
+            if sd is not None and value.sd is not None:
+                raise DataError(f"sd is given twice: {value!r} has one, and sd={sd!r}.")
+            sd = value.sd if sd is None else sd
+            value = value.value
         sd = None if sd is None else check_sd(sd, "sd")
         number = check_value(value)
         if number is None:
             return self.fail(trial, f"value was {value!r}", replace=replace)
         told = self._ledger.record(trial, "done", overwrite=replace, value=number, sd=sd, reason=None)
         self._warn_of_contradictions(told)
+        self._suggest_no_noise(told)
         return told
 
     def fail(self, trial: TrialLike, reason: str = "failed", *, replace: bool = False) -> Trial:
@@ -451,13 +475,31 @@ class Optimizer:
                     )
                 return
 
+    def _suggest_no_noise(self, told: Trial) -> None:
+        """Where the same point has the same value again: once, and only where points can be met again by themselves."""
+        if self.noise is not None or told.sd is not None or self.space.domain.size is None or self._repeated:
+            return
+        for other in self._ledger:
+            met = other.number != told.number and other.state == "done" and other.value == told.value
+            if met and self.space.same(other.params, told.params):
+                self._repeated = True
+                warnings.warn(
+                    f"trials {other.number} and {told.number} have the same parameters and exactly the same value. If "
+                    "the function has no noise, say noise=0: then no point is evaluated twice.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+
     # What is known
 
-    def recommend(self, *, tested: bool = False) -> Recommendation:
+    def recommend(self, *, tested: bool = False, fixed: Mapping[str, Any] | None = None) -> Recommendation:
         """Return the point with the best posterior mean.
 
         Parameters
         ----------
+        fixed : dict, optional
+            Some parameters, held at legal values of your choice: the others are the best for these.
         tested : bool
             Whether it shall be one that has been evaluated. By default that is not asked for, but a point that has not
             been evaluated is recommended only if it is known to be better than the best one that has.
@@ -470,13 +512,19 @@ class Optimizer:
         Raises
         ------
         TrialError
-            If nothing has been told yet; or, for a tested point, nothing inside the space.
+            If nothing has been told yet; or, for a tested point, nothing inside the space, or with what is fixed.
+        SpaceError
+            If a fixed value is not legal.
         """
+        held = self.space.held(fixed)
+        part = self.space.pin(held) if held else None
         with self._limits():
             model = self._model()
             if not tested:
-                return answers.recommendation(model)
-            found = answers.best_tested(model)
+                return answers.recommendation(model, part)
+            found = answers.best_tested(model, part)
+        if found is None and held:
+            raise TrialError(f"no point with {self.space.show(held)} has been evaluated yet.")
         if found is None:
             raise TrialError("no point of the space has been evaluated yet; what was told lies outside it.")
         return found

@@ -69,6 +69,38 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Value:
+    """What was measured, with the standard deviation of its noise.
+
+    Parameters
+    ----------
+    value : float or None
+        NaN, infinite values and None are failures.
+    sd : float, optional
+        Of the value's noise; by default it is learned.
+
+    Raises
+    ------
+    DataError
+        If one of them is not a number.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> opt = xstar.Optimizer([(0.0, 1.0)])
+    >>> opt.tell([0.5], xstar.Value(3.2, sd=0.1)).sd
+    0.1
+    """
+
+    value: float | None
+    sd: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", check_value(self.value))
+        object.__setattr__(self, "sd", None if self.sd is None else check_sd(self.sd, "sd"))
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """The point to use: the best posterior mean, of all points or of those that were evaluated.
 

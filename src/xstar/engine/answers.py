@@ -12,18 +12,23 @@ from xstar.acquisition import PES
 from xstar.engine.model import Model
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
+from xstar.search.domain import Domain
 from xstar.space import Categorical, Ordinal
 from xstar.trial import Explanation, OptimumPosterior, Recommendation
 
 
-def recommendation(model: Model) -> Recommendation:
-    """Return the point with the best posterior mean, or the best tested one where that is as good as known."""
-    return _recommendation(model, model.recommended_row)
+def recommendation(model: Model, part: Domain | None = None) -> Recommendation:
+    """Return the point with the best posterior mean, or the best tested one where that is as good as known.
+
+    Of a part of the domain, it is the best posterior mean alone.
+    """
+    return _recommendation(model, model.recommended_row if part is None else model.best_within(part))
 
 
-def best_tested(model: Model) -> Recommendation | None:
+def best_tested(model: Model, part: Domain | None = None) -> Recommendation | None:
     """Return the point with the best posterior mean among those evaluated; None if none of them is legal."""
-    return None if model.tested_row is None else _recommendation(model, model.tested_row)
+    row = model.tested_row if part is None else model.tested_within(part)
+    return None if row is None else _recommendation(model, row)
 
 
 def _recommendation(model: Model, row: HostArray) -> Recommendation:

@@ -172,7 +172,14 @@ class Model:
     @cached_property
     def tested_row(self) -> HostArray | None:
         """The legal point with the best posterior mean among those evaluated; None if there is none."""
+        return self._best_mean(self._tested[0])
+
+    def tested_within(self, part: Domain) -> HostArray | None:
+        """The same of a part of the domain."""
         rows, _ = self._tested
+        return self._best_mean(rows[np.all(part.snap(rows) == rows, axis=-1)])
+
+    def _best_mean(self, rows: HostArray) -> HostArray | None:
         return np.asarray(rows[int(np.argmax(self.mean(rows)))]) if len(rows) else None
 
     @cached_property

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from xstar.engine.stopping import Tolerance
 from xstar.engine.suggest import NUMERICAL
 from xstar.errors import SettingsError, TrialError
 from xstar.methods import Method
-from xstar.numerics.checks import integer, positive
+from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
-from xstar.run.loop import Bar, Callback, Caught, Loop, Measurable
+from xstar.run.bar import Bar
+from xstar.run.evaluations import Evaluations
+from xstar.run.loop import Caught, Loop
+from xstar.run.outcome import Measurable, never_returns
 from xstar.run.result import Result, StopReason
-from xstar.space import SpaceLike
+from xstar.run.rules import Callback, Rules
+from xstar.run.start import start_with
+from xstar.space import Point, SpaceLike
 from xstar.trial import OptimumPosterior, Recommendation
 
 
@@ -30,10 +37,16 @@ def maximize(
     threads: int | None = 1,
     compute: str = "numpy",
     tolerance: float | None = None,
+    target: float | None = None,
+    patience: int | None = None,
     max_seconds: float | None = None,
     max_failures: int = 20,
     catch: Caught = (),
     callback: Callback | None = None,
+    x0: Point | Sequence[Point] | None = None,
+    y0: Any = None,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
     progress: bool = True,
     save: str | Path | None = None,
     optimizer: Optimizer | None = None,
@@ -43,10 +56,10 @@ def maximize(
     Parameters
     ----------
     function : callable
-        Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number or a pair
-        (value, sd). NaN, infinite values and None are failures.
-    space : Space, dict of parameters, or list of (low, high) pairs
-        What may be varied; left out if an optimizer is given.
+        Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number, or an
+        `xstar.Value` with the standard deviation of its noise. NaN, infinite values and None are failures.
+    space : Space, dict of parameters, list of (low, high) pairs, or scipy.optimize.Bounds
+        What may be varied; left out if an optimizer is given. What scikit-optimize and scipy.stats write is understood.
     budget : int, optional
         Number of new evaluations, failed ones included. It may be left out if there is another reason to stop.
     method : str or Method
@@ -66,6 +79,10 @@ def maximize(
         Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
     tolerance : float, optional
         Stop when, with probability 95 %, no more than so much is left to gain.
+    target : float, optional
+        Stop when a value as good as this was found; with noise, when the model says so too.
+    patience : int, optional
+        Stop after so many evaluations in a row without a better value.
     max_seconds : float, optional
         Stop after so much time; an evaluation that has begun is finished.
     max_failures : int
@@ -75,6 +92,15 @@ def maximize(
         trial is withdrawn.
     callback : callable, optional
         Called with the optimizer and each trial told; the run stops when it returns True.
+    x0 : point or list of points, optional
+        Legal points to begin with; they are evaluated and count in the budget, unless y0 has their values.
+    y0 : number or list of numbers, optional
+        Values of x0 that are known already: numbers, or `xstar.Value` with their noise. None or NaN is a failure.
+    n_jobs : int
+        How many evaluations are under way at once. Then what is suggested next depends on which of them ends first.
+    executor : concurrent.futures.Executor, optional
+        Where they run; by default threads, which do for functions that wait, start a program, or compute outside of
+        Python. For pure Python take a ProcessPoolExecutor, for a cluster the executor of Dask, MPI, ...
     progress : bool
         Whether to show a progress bar on a terminal.
     save : str or Path, optional
@@ -90,11 +116,18 @@ def maximize(
     Raises
     ------
     SettingsError
-        If an option makes no sense, or there is no reason to stop.
+        If an option makes no sense, there is no reason to stop, or the function never returns anything.
     SpaceError
         If the space makes no sense.
     DataError
         If the function returns something else than described.
+
+    Warns
+    -----
+    UserWarning
+        If the function returns a pair, which is read as a value and its noise, or None; once.
+    DegradedWarning
+        If a simpler method had to choose a point.
 
     Examples
     --------
@@ -105,8 +138,9 @@ def maximize(
     """
     return optimize(
         function, space, budget, direction="maximize", method=method, seed=seed, noise=noise, num_initial=num_initial,
-        threads=threads, compute=compute, tolerance=tolerance, max_seconds=max_seconds, max_failures=max_failures,
-        catch=catch, callback=callback, progress=progress, save=save, optimizer=optimizer,
+        threads=threads, compute=compute, tolerance=tolerance, target=target, patience=patience,
+        max_seconds=max_seconds, max_failures=max_failures, catch=catch, callback=callback, x0=x0, y0=y0,
+        n_jobs=n_jobs, executor=executor, progress=progress, save=save, optimizer=optimizer,
     )  # fmt: skip
 
 
@@ -122,17 +156,76 @@ def minimize(
     threads: int | None = 1,
     compute: str = "numpy",
     tolerance: float | None = None,
+    target: float | None = None,
+    patience: int | None = None,
     max_seconds: float | None = None,
     max_failures: int = 20,
     catch: Caught = (),
     callback: Callback | None = None,
+    x0: Point | Sequence[Point] | None = None,
+    y0: Any = None,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
     progress: bool = True,
     save: str | Path | None = None,
     optimizer: Optimizer | None = None,
 ) -> Result:
     """Minimize an expensive, noisy function in few evaluations.
 
-    All parameters are those of `maximize`.
+    Parameters
+    ----------
+    function : callable
+        Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number, or an
+        `xstar.Value` with the standard deviation of its noise. NaN, infinite values and None are failures.
+    space : Space, dict of parameters, list of (low, high) pairs, or scipy.optimize.Bounds
+        What may be varied; left out if an optimizer is given. What scikit-optimize and scipy.stats write is understood.
+    budget : int, optional
+        Number of new evaluations, failed ones included. It may be left out if there is another reason to stop.
+    method : str or Method
+        How points are chosen: "pes", "logei", "thompson", "mes", "random"; "pes-alone", "pes-nb", "pes-2014", "es",
+        "ei", as papers have them; or a `Method` of your own.
+    seed : int, optional
+        A whole number; None draws one.
+    noise : float, optional
+        The standard deviation of every value that is returned without one; 0 for a function without noise. By default
+        it is learned.
+    num_initial : int, optional
+        How many evaluations fill the space before the model is asked; by default the number of parameters that vary
+        plus one, from 3 to 10.
+    threads : int, optional
+        Of linear algebra; None leaves the machine's setting.
+    compute : str
+        Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
+    tolerance : float, optional
+        Stop when, with probability 95 %, no more than so much is left to gain.
+    target : float, optional
+        Stop when a value as good as this was found; with noise, when the model says so too.
+    patience : int, optional
+        Stop after so many evaluations in a row without a better value.
+    max_seconds : float, optional
+        Stop after so much time; an evaluation that has begun is finished.
+    max_failures : int
+        Stop after so many failures in a row.
+    catch : exception class or tuple of them
+        Exceptions of the function that count as failures of the point. Others end the run and are raised again; their
+        trial is withdrawn.
+    callback : callable, optional
+        Called with the optimizer and each trial told; the run stops when it returns True.
+    x0 : point or list of points, optional
+        Legal points to begin with; they are evaluated and count in the budget, unless y0 has their values.
+    y0 : number or list of numbers, optional
+        Values of x0 that are known already: numbers, or `xstar.Value` with their noise. None or NaN is a failure.
+    n_jobs : int
+        How many evaluations are under way at once. Then what is suggested next depends on which of them ends first.
+    executor : concurrent.futures.Executor, optional
+        Where they run; by default threads, which do for functions that wait, start a program, or compute outside of
+        Python. For pure Python take a ProcessPoolExecutor, for a cluster the executor of Dask, MPI, ...
+    progress : bool
+        Whether to show a progress bar on a terminal.
+    save : str or Path, optional
+        A file that is written after every evaluation, for `Optimizer.load`.
+    optimizer : Optimizer, optional
+        One to go on with, instead of a space; its own settings hold.
 
     Returns
     -------
@@ -149,8 +242,9 @@ def minimize(
     """
     return optimize(
         function, space, budget, direction="minimize", method=method, seed=seed, noise=noise, num_initial=num_initial,
-        threads=threads, compute=compute, tolerance=tolerance, max_seconds=max_seconds, max_failures=max_failures,
-        catch=catch, callback=callback, progress=progress, save=save, optimizer=optimizer,
+        threads=threads, compute=compute, tolerance=tolerance, target=target, patience=patience,
+        max_seconds=max_seconds, max_failures=max_failures, catch=catch, callback=callback, x0=x0, y0=y0,
+        n_jobs=n_jobs, executor=executor, progress=progress, save=save, optimizer=optimizer,
     )  # fmt: skip
 
 
@@ -167,10 +261,16 @@ def optimize(
     threads: int | None = 1,
     compute: str = "numpy",
     tolerance: float | None = None,
+    target: float | None = None,
+    patience: int | None = None,
     max_seconds: float | None = None,
     max_failures: int = 20,
     catch: Caught = (),
     callback: Callback | None = None,
+    x0: Point | Sequence[Point] | None = None,
+    y0: Any = None,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
     progress: bool = True,
     save: str | Path | None = None,
     optimizer: Optimizer | None = None,
@@ -196,7 +296,8 @@ def optimize(
     >>> result.stop_reason in ("budget", "tolerance")
     True
     """
-    _check_options(function, budget, tolerance, max_seconds, max_failures, catch, callback)
+    _check_function(function, catch)
+    rules = Rules.check(budget, tolerance, target, patience, max_seconds, max_failures, callback)
     if optimizer is None:
         if space is None:
             raise SettingsError("a run needs a space, for example [(0.0, 1.0), (-5.0, 5.0)], or an optimizer.")
@@ -214,40 +315,28 @@ def optimize(
         raise SettingsError(
             "method, seed, noise, num_initial, threads and compute are the optimizer's own; leave them out."
         )
-    rule = None if tolerance is None else Tolerance(tolerance)
-    loop = Loop(optimizer, function, budget, rule, max_seconds, max_failures, catch, callback, save)
+    if executor is not None and not hasattr(cast("Any", executor), "submit"):
+        raise SettingsError(f"executor must be one of concurrent.futures or like it; received {executor!r}.")
+    evaluations = Evaluations(function, optimizer.space.positional, integer(n_jobs, "n_jobs", 1), executor)
+    first = start_with(optimizer, x0, y0)
+    loop = Loop(optimizer, evaluations, rules, catch, save, deque(first))
     with Bar(progress, budget) as bar:
         reason = loop.run(bar)
     return _result(optimizer, reason)
 
 
-def _check_options(
-    function: Any,
-    budget: int | None,
-    tolerance: float | None,
-    max_seconds: float | None,
-    max_failures: int,
-    catch: Any,
-    callback: Any,
-) -> None:
+def _check_function(function: Any, catch: Any) -> None:
     if not callable(function):
         raise SettingsError(f"the function to optimize must be callable; received {function!r}.")
     if inspect.iscoroutinefunction(function):
         raise SettingsError("the function to optimize is asynchronous; use Optimizer.ask and tell around it.")
-    if budget is None and tolerance is None and max_seconds is None:
-        raise SettingsError("a run needs a reason to stop: budget=, tolerance= or max_seconds=.")
-    if budget is not None:
-        integer(budget, "budget", 1)
-    if tolerance is not None:
-        positive(tolerance, "tolerance")
-    if max_seconds is not None:
-        positive(max_seconds, "max_seconds")
-    integer(max_failures, "max_failures", 1)
+    if never_returns(function):
+        raise SettingsError(
+            f"the function to optimize never returns anything: {function!r} has no return statement with a value."
+        )
     for kind in catch if isinstance(catch, tuple) else (catch,):
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise SettingsError(f"catch must be an exception class or a tuple of them; received {catch!r}.")
-    if callback is not None and not callable(callback):
-        raise SettingsError(f"callback must be callable; received {callback!r}.")
 
 
 def _result(optimizer: Optimizer, reason: StopReason) -> Result:

@@ -11,10 +11,14 @@ from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
 from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
 
-StopReason = Literal["budget", "tolerance", "time", "exhausted", "interrupted", "callback", "failures"]
+StopReason = Literal[
+    "budget", "tolerance", "target", "patience", "time", "exhausted", "interrupted", "callback", "failures"
+]
 MESSAGES: Mapping[StopReason, str] = {
     "budget": "the budget of evaluations is spent",
     "tolerance": "with 95 % probability, no more than the tolerance is left to gain",
+    "target": "the target is reached",
+    "patience": "there was no better value for as many evaluations as were to be waited for",
     "time": "the time is over",
     "exhausted": "every point of the space has been evaluated",
     "interrupted": "the run was interrupted",
@@ -54,7 +58,7 @@ class Result:
     where : OptimumPosterior or None
         What is known about where the optimum is.
     stop_reason : str
-        "budget", "tolerance", "time", "exhausted", "interrupted", "callback" or "failures".
+        "budget", "tolerance", "target", "patience", "time", "exhausted", "interrupted", "callback" or "failures".
     message : str
         The same in words.
     success : bool
@@ -148,7 +152,7 @@ class Result:
         lines = [f"{self.nfev} evaluations{also}, stopped by {self.stop_reason}"]
         if self.recommendation is not None:
             lines += [
-                f"recommended: {dict(self.recommendation.params)!r}",
+                f"recommended: {self.optimizer.space.show(self.recommendation.params)}",
                 f"value there: {self.recommendation.value_in_words}",
             ]
         if self.where is not None:

@@ -141,6 +141,22 @@ class Space:
                 raise SpaceError(f"the parameters are {list(self.parameters)}; there is no parameter {name!r}.")
         return {name: self.parameters[name].accept(value, name) for name, value in params.items()}
 
+    def held(self, fixed: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Some parameters that a user holds at legal values."""
+        held = self.accept_some({} if fixed is None else fixed)
+        for name, value in held.items():
+            if not self.parameters[name].contains(value):
+                raise SpaceError(
+                    f'parameter "{name}" cannot be held at {value!r}: it is not a legal value of '
+                    f"{self.parameters[name]!r}. Widen its range, or tell such data instead of asking for them."
+                )
+        return held
+
+    @cached_property
+    def anywhere(self) -> dict[str, Any]:
+        """Some legal point."""
+        return self.decode(self.domain.snap(np.full(self.domain.dimension, 0.5)))
+
     def accept(self, params: Any) -> dict[str, Any]:
         """Complete parameters with their proper types, from a dictionary or, for bounds, a sequence."""
         if self.positional and not isinstance(params, Mapping):
