@@ -19,20 +19,26 @@ from typing import Any, SupportsFloat, overload
 
 import numpy as np
 
+from xstar.cards import card
 from xstar.direction import Direction
 from xstar.engine import Evidence, Model, Models, Settings, answers, gather
 from xstar.engine.evidence import noise_of
 from xstar.engine.suggest import needs_model, suggest
 from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
+from xstar.files.frames import frame_of
 from xstar.files.tables import TableLike
 from xstar.ledger import Ledger
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import array_of, integer
+from xstar.numerics.rounding import with_digits
 from xstar.numerics.threads import limited_threads
 from xstar.space import Point, Space, SpaceLike
 from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, TrialLike, Value, check_sd, check_value
+
+SHOWN_TRIALS = 8
+"""Trials that a notebook shows of an optimizer: the last ones."""
 
 
 class Optimizer:
@@ -624,7 +630,48 @@ class Optimizer:
             diagnostics = {} if known is None else known.diagnostics
             return answers.explanation(model, params, evidence.pending, diagnostics)
 
-    # Files
+    # Tables and files
+
+    def to_dataframe(self) -> Any:
+        """Return all trials as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each trial: its number, its state, the parameters, the value and its noise, and how it came about.
+
+        Raises
+        ------
+        SettingsError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> import xstar
+        >>> opt = xstar.Optimizer([(0.0, 1.0)])
+        >>> _ = opt.tell([0.5], 3.0)
+        >>> list(opt.to_dataframe().columns)
+        ['trial', 'state', 'x0', 'value', 'sd', 'reason', 'suggested by']
+        """
+        return frame_of(self.trials, self.space.parameters)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is known, and the last trials."""
+        states = [trial.state for trial in self._ledger]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "no trials yet"
+        last = self.trials[-SHOWN_TRIALS:]
+        rows = [
+            (
+                str(trial.number),
+                *(self.space.parameters[name].show(value) for name, value in trial.params.items()),
+                trial.state if trial.value is None else with_digits(trial.value, 6),
+            )
+            for trial in last
+        ]
+        best = self.recommend()._repr_html_() if "done" in states else ""
+        earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
+        title = f"Optimizer: {self.direction} by {self.method_name}, {counts}"
+        return card(title, rows, earlier, head=("trial", *self.space.parameters, "value"), inner=best)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all.

@@ -14,9 +14,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from xstar.cards import card
 from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import as_float
+from xstar.numerics.rounding import with_digits
 from xstar.space import Point, same
 
 State = Literal["pending", "done", "failed", "withdrawn"]
@@ -129,6 +131,16 @@ class Recommendation:
         """The value there, and whether it rests on an evaluation."""
         return f"{self.mean:.6g} ± {self.sd:.2g} ({'evaluated' if self.confirmed else 'not evaluated yet'})"
 
+    def __str__(self) -> str:
+        params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
+        return f"{params}: {self.value_in_words}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        rows = [(name, _in_digits(value)) for name, value in self.params.items()]
+        sure = f", feasible with {self.feasibility:.0%}" if self.feasibility < 1.0 else ""
+        return card("Recommended", rows, f"value {self.value_in_words}{sure}")
+
     @property
     def x(self) -> HostArray:
         """The parameters as an array, in their order."""
@@ -183,19 +195,27 @@ class Explanation:
     left: float | None = None
 
     def __str__(self) -> str:
+        return "\n".join(f"{label:<22} {text}" for label, text in self._lines())
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
+        return card(f"Why {params}", self._lines())
+
+    def _lines(self) -> list[tuple[str, str]]:
         lines = [
-            f"expected information   {self.bits:.3g} bits about where the optimum is",
-            f"prediction             {self.mean:.6g} ± {self.sd:.2g}",
-            f"place                  {self.nearest:.3f} from the nearest told point (in the unit cube)",
-            f"exploration            {self.exploration:.0%} of what could be known there is still unknown",
+            ("expected information", f"{self.bits:.3g} bits about where the optimum is"),
+            ("prediction", f"{self.mean:.6g} ± {self.sd:.2g}"),
+            ("place", f"{self.nearest:.3f} from the nearest told point (in the unit cube)"),
+            ("exploration", f"{self.exploration:.0%} of what could be known there is still unknown"),
         ]
         if self.feasibility < 1.0:
-            lines.append(f"P(feasible)            {self.feasibility:.0%}")
+            lines.append(("P(feasible)", f"{self.feasibility:.0%}"))
         if self.method is not None:
-            lines.append(f"suggested by           {self.method}" + (f" ({self.fallback})" if self.fallback else ""))
+            lines.append(("suggested by", self.method + (f" ({self.fallback})" if self.fallback else "")))
         if self.reason is not None:
-            lines.append(f"purpose                {self.reason}")
-        return "\n".join(lines)
+            lines.append(("purpose", self.reason))
+        return lines
 
     @property
     def reason(self) -> str | None:
@@ -285,6 +305,12 @@ class OptimumPosterior:
         """Return the credible interval of every parameter, as `interval` has it."""
         return {name: self.interval(name, probability) for name in self.params}
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        title, *lines = str(self).splitlines()
+        rows = [line.strip().split(": ", 1) for line in lines]
+        return card(f"Where {title.rstrip(',')}", rows)
+
     def regret_quantile(self, probability: float = 0.95) -> float:
         """Return how much is left to gain at most, with a probability.
 
@@ -368,3 +394,8 @@ def summarize(trial: Trial) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+def _in_digits(value: Any) -> str:
+    """A parameter in words, where its range is not known."""
+    return with_digits(value, 6) if isinstance(value, float) else str(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from xstar.cards import card
 from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
 from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
@@ -128,6 +129,22 @@ class Result:
     def x(self) -> HostArray | None:
         """The recommended parameters as an array, in their order."""
         return None if self.params is None else vector(self.params)
+
+    def to_dataframe(self) -> Any:
+        """Return all trials as a table, as `Optimizer.to_dataframe` does.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each trial.
+        """
+        return self.optimizer.to_dataframe()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: why it ended, what is recommended, and where the optimum may be."""
+        rows = [] if self.best_observed is None else [("best observed", summarize(self.best_observed))]
+        parts = [part._repr_html_() for part in (self.recommendation, self.where) if part is not None]
+        return card(f"{self.nfev} evaluations: {self.message}", rows, inner=" ".join(parts))
 
     def report(self, path: str | Path) -> Path:
         """Write a page (HTML, one file) with the result, its trials and pictures.
