@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS := 1
 # All tests of a file run in one process: they share what is costly, a server or a search.
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 clean
+.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 wheel clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
@@ -76,6 +76,10 @@ peers: $(PEERS)/.peers
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
+# Builds the wheel and tries it in empty environments of every Python from 3.11 to 3.13 that is here.
+wheel: $(VENV)/.packaging
+	$(BIN)/python .ci/wheel.py
+
 clean:
 	rm -rf $(VENV) $(PEERS) $(EXTRAS) build dist site output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* mutants
 
@@ -97,6 +101,10 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.mutants: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@touch $@
+
+$(VENV)/.packaging: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[packaging]'
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
