@@ -59,9 +59,10 @@ class _Lost(NamedTuple):
 class Evaluations:
     """What was evaluated so far, batch by batch."""
 
-    def __init__(self, evaluate: Callable[..., dict[str, Any]], splitter: Any, error_score: Any) -> None:
+    def __init__(self, evaluate: Callable[..., dict[str, Any]], cv: Any, error_score: Any) -> None:
         self._evaluate = evaluate
-        self._splits = SameSplits(splitter)
+        # Numbers of folds, and lists of splits, are made by scikit-learn into splitters that do not shuffle.
+        self._splits = SameSplits(cv) if hasattr(cv, "split") else None
         self._error_score = error_score
         self._lost: list[_Lost] = []
         self._count = 0
@@ -112,7 +113,8 @@ class Evaluations:
                 scores = like[key]
                 like[key] = dict.fromkeys(scores, self._error_score) if isinstance(scores, dict) else self._error_score
         share = lost.seconds / (len(lost.candidates) * self.fits.num_splits)
-        return {**like, "fit_error": str(lost.error), "fit_time": share, "score_time": 0.0}
+        traceback = str(lost.error).rpartition("following error:\n")[2]
+        return {**like, "fit_error": traceback, "fit_time": share, "score_time": 0.0}
 
     def _warn(self, outcomes: list[dict[str, Any]]) -> None:
         errors = [outcome["fit_error"] for outcome in outcomes if outcome["fit_error"] is not None]

@@ -1,4 +1,4 @@
-"""How uncertain the mean of a candidate's fold scores is, where candidates are compared.
+"""How noisy the mean of a candidate's fold scores is, where candidates are compared.
 
     score[c, k] = mean[c] + fold[k] + rest[c, k]
 
@@ -7,6 +7,11 @@ which candidate is better: what counts is the rest. Its variance from the few fo
 estimate (four degrees of freedom with five folds), so it is moderated, as is done for many small samples [Smyth 2004]:
 pooled over the better half of the candidates, which are those that are compared in the end, and weighed with the
 candidate's own. A diverged candidate has fold effects of its own, and no say in those of others.
+
+Only a part of the rest is noise to a model of smooth functions: candidates with almost the same parameters do almost
+the same on every fold, and what they share is the shape of the score on these folds. So half of the standard error is
+told: it does at least as well as all of it or none (a noise learned from the means alone), and better than the spread
+of the fold scores as it is, which blurs what the search could tell apart (`python -m benchmarks.cross_validation`).
 
 Notation
     n       candidates
@@ -23,10 +28,12 @@ LEAST_CANDIDATES = 3
 """Fewer say nothing about what folds have in common."""
 POOLED_WEIGHT = 8.0
 """Degrees of freedom that the pooled variance counts for, beside the K - 1 of a candidate's own."""
+INDEPENDENT = 0.5
+"""The share of a standard error that is told (`python -m benchmarks.cross_validation`)."""
 
 
-def standard_errors(scores: HostArray) -> HostArray:
-    """Return the standard error of each candidate's mean (n,) from finite scores (n, K); NaN where it is not known."""
+def noise_of_means(scores: HostArray) -> HostArray:
+    """Return the noise of each candidate's mean (n,) from finite scores (n, K); NaN where it is not known."""
     n, num_folds = scores.shape
     if n < LEAST_CANDIDATES or num_folds < 2:
         return np.full(n, np.nan)
@@ -42,4 +49,4 @@ def standard_errors(scores: HostArray) -> HostArray:
         return np.full(n, np.nan)
     degrees = num_folds - 1
     variance = (POOLED_WEIGHT * pooled + degrees * own) / (POOLED_WEIGHT + degrees)
-    return np.asarray(np.sqrt(variance / num_folds))
+    return np.asarray(INDEPENDENT * np.sqrt(variance / num_folds))

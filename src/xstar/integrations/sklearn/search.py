@@ -15,15 +15,14 @@ from sklearn.model_selection._search import BaseSearchCV  # documented for subcl
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from xstar.engine.suggest import NUMERICAL
-from xstar.errors import DegradedWarning, SpaceError, SpaceExhausted, TrialError
+from xstar.errors import DegradedWarning, SpaceError, SpaceExhausted
 from xstar.integrations.sklearn.evaluations import Evaluations, Fits, has_failed
-from xstar.integrations.sklearn.folds import standard_errors
+from xstar.integrations.sklearn.folds import noise_of_means
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
-from xstar.run import Result
+from xstar.run import Result, StopReason
 from xstar.space import Space
 from xstar.trial import Trial
 
@@ -90,8 +89,9 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     Notes
     -----
-    The mean of the fold scores is told together with its standard error: that of what a candidate does on a fold beyond
-    what all candidates do there. When a simpler method had to choose a candidate, `optimizer_.explain` says so.
+    The mean of the fold scores is told with a noise (`sd` of the trials): from the scatter of what a candidate does on
+    a fold beyond what all candidates do there, pooled over the better candidates. How much fold scores differ because
+    folds do is no part of it. When a simpler method had to choose a candidate, `optimizer_.explain` says so.
 
     Examples
     --------
@@ -134,12 +134,12 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
     def result_(self) -> Result:
         """What was found, as `maximize` has it."""
         check_is_fitted(self, "optimizer_")
-        opt = self.optimizer_
-        try:
-            found = opt.recommend(), opt.recommend(tested=True), opt.best_observed, opt.trials, opt.where()
-        except (TrialError, *NUMERICAL):
-            found = None, None, opt.best_observed, opt.trials, None
-        return Result(*found, "budget" if len(opt.trials) >= self.n_iter else "exhausted", opt)
+        opt: Optimizer = self.optimizer_
+        reason: StopReason = "budget" if len(opt.trials) >= self.n_iter else "exhausted"
+        if opt.best_observed is None:
+            return Result(None, None, None, opt.trials, None, reason, opt)
+        known = opt.recommend(), opt.recommend(tested=True), opt.best_observed, opt.trials, opt.where()
+        return Result(*known, reason, opt)
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]], callback_ctx: Any = None) -> None:
         n_iter = integer(self.n_iter, "n_iter", 1)
@@ -149,7 +149,7 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
                 f'{{"C": Real(1e-3, 1e3, log=True)}}; received space={self.space!r}.'
             )
         optimizer = Optimizer(Space.of(self.space), "maximize", self.method, self._seed())
-        self._evaluations = Evaluations(evaluate_candidates, self._checked_cv_orig, self.error_score)
+        self._evaluations = Evaluations(evaluate_candidates, self.cv, self.error_score)
         try:
             with _watched(self, callback_ctx) as context:
                 self._search(optimizer, n_iter, context)
@@ -158,6 +158,9 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
             assert results is not None, "of a search with a successful fit"
         finally:
             # Not before, because scikit-learn sends the search to its workers; but also if the user has interrupted it.
+            for trial in optimizer.trials:
+                if trial.state == "pending":
+                    optimizer.withdraw(trial, "interrupted")
             self.optimizer_ = optimizer
             del self._evaluations
         # scikit-learn goes on with the dictionary that it has handed out.
@@ -166,29 +169,32 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
         results.update(complete)
 
     def _search(self, optimizer: Optimizer, n_iter: int, context: Callable[[int], Any]) -> None:
-        """Ask, evaluate, tell; a batch is as large as keeps all workers busy."""
-        size = math.ceil(effective_n_jobs(self.n_jobs) / self.n_splits_)
-        evaluated: list[Trial] = []
+        """Ask, evaluate, tell; a batch keeps all workers busy, once it is known how many folds there are."""
+        size, evaluated = 1, list[Trial]()
         while batch := _ask(optimizer, size, n_iter):
             with context(len(batch)) as given:
                 fitted = self._evaluations.evaluate([dict(trial.params) for trial in batch], **given)
             if fitted:
                 evaluated += batch
-                self._tell(optimizer, evaluated)
+                num_splits = self._tell(optimizer, evaluated)
+                size = math.ceil(effective_n_jobs(self.n_jobs) / num_splits)
             else:
                 for trial in batch:
                     optimizer.fail(trial, "all fits failed")
 
-    def _tell(self, optimizer: Optimizer, evaluated: list[Trial]) -> None:
-        """Tell the scores of all candidates: what the last ones say of the folds changes the noise of the others."""
-        fits, results = self._evaluations.fits, self._evaluations.results
-        assert fits is not None
+    def _tell(self, optimizer: Optimizer, evaluated: list[Trial]) -> int:
+        """Tell the scores of all candidates, and return the number of folds.
+
+        What the last candidates say of the folds changes the noise of the others.
+        """
+        results, fits = self._evaluations.results, self._evaluations.fits
         assert results is not None
+        assert fits is not None
         metric = _guide(self.refit, results)
         mean = results[f"mean_test_{metric}"]
         good = np.array([not has_failed(fits.of(k), mean[k]) for k in range(len(evaluated))])
         sd = np.full(len(evaluated), np.nan)
-        sd[good] = standard_errors(_fold_scores(results, metric, fits.num_splits)[good])
+        sd[good] = noise_of_means(_fold_scores(results, metric, fits.num_splits)[good])
         known = optimizer.trials
         for k, trial in enumerate(evaluated):
             state = known[trial.number].state
@@ -197,6 +203,7 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
                 optimizer.tell(trial, float(mean[k]), noise, replace=state != "pending")
             elif state == "pending":
                 optimizer.fail(trial, "a fit failed, or the score is not finite")
+        return fits.num_splits
 
     def _seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral):
@@ -223,8 +230,10 @@ class XstarSearchCV(BaseSearchCV):  # type: ignore[misc]
         told = [trial for trial in self.optimizer_.trials if trial.state == "done"]
         if callable(refit) or not told:
             return int(super()._select_best_index(refit, refit_metric, results))
-        best = self.optimizer_.recommend(tested=True).params
-        return next(trial.number for trial in told if self.optimizer_.space.same(trial.params, best))
+        space = self.optimizer_.space
+        # Its parameters have been to the cube and back, so they may differ by rounding from those of its trial.
+        best = space.encode(self.optimizer_.recommend(tested=True).params)
+        return min(told, key=lambda trial: float(np.abs(space.encode(trial.params) - best).max())).number
 
 
 def _ask(optimizer: Optimizer, size: int, n_iter: int) -> list[Trial]:
