@@ -391,6 +391,17 @@ def test_every_method_suggests_legal_parameters_of_python_types(name):
 LATTICE = {"a": Integer(0, 2), "b": Categorical(["x", "y", "z"])}
 
 
+def test_values_that_are_noisy_but_would_be_the_same_again_are_not_repeated():
+    opt = Optimizer({"k": Integer(0, 3)}, seed=0)
+    for _ in range(4):
+        trial = opt.ask(repeat=False)
+        opt.tell(trial, -abs(trial.params["k"] - 1.0), sd=0.5)
+    assert sorted(trial.params["k"] for trial in opt.trials) == [0, 1, 2, 3]
+    with pytest.raises(SpaceExhausted):
+        opt.ask(repeat=False)
+    assert len(opt.ask(2)) == 2, "of what may be repeated"
+
+
 @pytest.mark.parametrize("method", [QUICK, Method(Matern52(), MAP(), acquisition=None)], ids=["logei", "random"])
 def test_without_noise_every_point_of_a_lattice_is_asked_for_once(method):
     opt = Optimizer(LATTICE, method=method, noise=0.0)

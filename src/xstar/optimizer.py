@@ -239,13 +239,20 @@ class Optimizer:
     # Asking
 
     @overload
-    def ask(self, *, fixed: Mapping[str, Any] | None = None, last: bool = False) -> Trial: ...
+    def ask(self, *, fixed: Mapping[str, Any] | None = None, last: bool = False, repeat: bool = True) -> Trial: ...
 
     @overload
-    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None, last: bool = False) -> list[Trial]: ...
+    def ask(
+        self, count: int, *, fixed: Mapping[str, Any] | None = None, last: bool = False, repeat: bool = True
+    ) -> list[Trial]: ...
 
     def ask(
-        self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None, last: bool = False
+        self,
+        count: int | None = None,
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        last: bool = False,
+        repeat: bool = True,
     ) -> Trial | list[Trial]:
         """Suggest the next point to evaluate, or a batch of points that are informative together.
 
@@ -262,6 +269,9 @@ class Optimizer:
         last : bool
             Whether no other evaluation will follow: then the best posterior mean is evaluated, if it is above all that
             was tested. Methods without a balance, such as "ei", take no notice.
+        repeat : bool
+            Whether a point that was evaluated may be suggested again, to know its value better. False suits a value
+            that is uncertain, yet would be the same again: the mean over folds that are the same for all candidates.
 
         Returns
         -------
@@ -281,19 +291,21 @@ class Optimizer:
             If a simpler method had to choose the point.
         """
         if count is None:
-            return self._ask_one(fixed, last)
+            return self._ask_one(fixed, last, repeat)
         integer(count, "count", 1)
         batch: list[Trial] = []
         for _ in range(count):
             try:
-                batch.append(self._ask_one(fixed, last))
+                batch.append(self._ask_one(fixed, last, repeat))
             except SpaceExhausted:
                 if not batch:
                     raise
                 break
         return batch
 
-    def propose(self, number: int, fixed: Mapping[str, Any] | None = None, *, last: bool = False) -> Trial:
+    def propose(
+        self, number: int, fixed: Mapping[str, Any] | None = None, *, last: bool = False, repeat: bool = True
+    ) -> Trial:
         """Return what `ask` would return as the trial of a number; nothing is recorded.
 
         Parameters
@@ -304,6 +316,8 @@ class Optimizer:
             Some parameters, held at values of your choice.
         last : bool
             Whether no other evaluation will follow.
+        repeat : bool
+            Whether a point that was evaluated may be suggested again.
 
         Returns
         -------
@@ -325,11 +339,11 @@ class Optimizer:
         # The first points need no linear algebra, and need not wait for it to be loaded; unless some have failed.
         modelled = needs_model(self._settings, evidence) or len(evidence.failed) > 0
         with self._limits() if modelled else nullcontext():
-            found = suggest(self._settings, evidence, self._models, number, within, last=last)
+            found = suggest(self._settings, evidence, self._models, number, within, last=last, repeat=repeat)
         return Trial(number, {**self.space.decode(found.row), **held}, diagnostics=found.diagnostics)
 
-    def _ask_one(self, fixed: Mapping[str, Any] | None, last: bool) -> Trial:
-        trial = self.propose(self._ledger.next_number, self.space.held(fixed), last=last)
+    def _ask_one(self, fixed: Mapping[str, Any] | None, last: bool, repeat: bool) -> Trial:
+        trial = self.propose(self._ledger.next_number, self.space.held(fixed), last=last, repeat=repeat)
         if trial.diagnostics["fallback"] is not None:
             warnings.warn(
                 f"trial {trial.number} was suggested by {trial.diagnostics['method']}: "

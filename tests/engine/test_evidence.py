@@ -116,6 +116,15 @@ def test_an_exhausted_space_says_so():
         excluded(pending, noise=0.0)
 
 
+def test_what_is_not_to_be_repeated_is_excluded_however_noisy():
+    told = [finite(0, 0, "a"), finite(1, 1, "a", sd=0.3), finite(2, 2, "b", "pending"), finite(3, 0, "b", "failed")]
+    own = settings(FINITE)
+    assert len(gather(own, told).excluded(own.space.domain, None, repeat=False)) == 4
+    rest = [finite(4, 1, "b", "pending"), finite(5, 2, "a", "pending")]
+    with pytest.raises(SpaceExhausted):
+        gather(own, [*told, *rest]).excluded(own.space.domain, None, repeat=False)
+
+
 def test_within_a_part_of_the_domain_only_its_own_points_count():
     told = [finite(0, 0, "a", sd=0.0), finite(1, 1, "a", sd=0.0), finite(2, 1, "b", sd=0.0)]
     assert len(excluded(told, within=FINITE.pin({"c": "a"}))) == 2

@@ -64,25 +64,26 @@ class Evidence:
         """Return whether a point (d,) has been evaluated."""
         return bool(np.any(np.all(np.abs(self.X - row) < SAME_ROW, axis=1)))
 
-    def excluded(self, domain: Domain, noise: float | None) -> frozenset[bytes]:
+    def excluded(self, domain: Domain, noise: float | None, *, repeat: bool = True) -> frozenset[bytes]:
         """Return the keys of points of a domain where another evaluation would tell nothing new.
 
-        These are pending points and those whose value is known without noise; failures, too, if nothing is noisy.
-        The domain is that of the space, or a part of it.
+        These are pending points and those whose value is known without noise; failures, too, if nothing is noisy; and
+        all that were evaluated, if none is to be repeated. The domain is that of the space, or a part of it.
 
         Raises
         ------
         SpaceExhausted
             If there are no others.
         """
-        known = self.X[self.legal & (self.sd == 0.0)]
-        failed = self.failed[self.legal_failed] if noise == 0.0 else self.failed[:0]
+        final = noise == 0.0 or not repeat
+        known = self.X[self.legal & ((self.sd == 0.0) | (not repeat))]
+        failed = self.failed[self.legal_failed] if final else self.failed[:0]
         exact = _keys(np.concatenate([known, failed]), domain)
         pending = _keys(self.pending[self.legal_pending], domain)
         size = domain.size
         if size is None or len(exact | pending) < size:
             return exact | pending
-        if noise == 0.0 or len(exact) == size:
+        if final or len(exact) == size:
             raise SpaceExhausted(EXHAUSTED.format(size))
         # With noise, repeating a pending point is better than nothing.
         return exact

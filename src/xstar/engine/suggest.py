@@ -62,11 +62,12 @@ class _Search(NamedTuple):
 
 def suggest(
     settings: Settings, evidence: Evidence, models: Models, number: int, within: Domain | None = None,
-    *, last: bool = False,
+    *, last: bool = False, repeat: bool = True,
 ) -> Suggestion:  # fmt: skip
     """Return the point of trial `number`, of all or within a part of the domain.
 
-    The `last` evaluation of a run is that of the best posterior mean, if it is above all that was tested.
+    The `last` evaluation of a run is that of the best posterior mean, if it is above all that was tested. What was
+    evaluated is suggested again only if `repeat` says so.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def suggest(
         If no point is left that would tell anything new.
     """
     domain = settings.space.domain if within is None else within
-    excluded, seeds = evidence.excluded(domain, settings.noise), Seeds(settings.seed, number)
+    excluded, seeds = evidence.excluded(domain, settings.noise, repeat=repeat), Seeds(settings.seed, number)
     if settings.strategy.acquisition is None:
         return Suggestion(random_point(settings, domain, excluded, seeds), {"method": "random", "fallback": None})
     why: list[str] = []
