@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.published import accuracy, campaign, core, gpu, growth, regret, speed, studies
+from benchmarks.published import accuracy, campaign, core, gpu, growth, readme, regret, speed, studies
 from benchmarks.published.markdown import Lines, fill, stale
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ class Page:
 
 
 PAGES = (
-    Page("README.md", {"medians": studies.medians, "speed_excerpt": speed.speed_excerpt}),
+    Page("README.md", {"compared": readme.compared}),
     Page(
         "docs/pes.md",
         {
@@ -102,6 +102,11 @@ PAGES = (
     ),
     Page(
         "docs/benchmarks.md",
-        {"library_regrets": studies.library_regrets, "library_seconds": studies.library_seconds},
+        {
+            "medians": studies.medians,
+            "library_regrets": studies.library_regrets,
+            "library_seconds": studies.library_seconds,
+            "speed_excerpt": speed.speed_excerpt,
+        },
     ),
 )
