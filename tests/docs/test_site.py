@@ -1,11 +1,13 @@
 """What `make docs` does after the site is built: it looks for all that a reader would stumble over."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from website.check import external_links, main, problems
 
+DOCS = Path(__file__).parents[2] / "docs"
 HEAD = '<html><head><meta name="description" content="{}">{}</head><body><h1 id="top">{}</h1> '
 REFERENCE = (
     '<h2 id="xstar.Optimizer">xstar.Optimizer</h2><code>Optimizer(\n space: SpaceLike,\n direction: str = "maximize")'
@@ -106,3 +108,13 @@ def test_formulas_become_mathml():
     assert "&lt;" in made
     assert 'display="block"' in made
     assert "arithmatex" not in made
+
+
+@pytest.mark.slow
+def test_the_pictures_of_how_it_decides_are_drawn(tmp_path):
+    from website.pictures import PICTURES, main
+
+    main(tmp_path)
+    for name in PICTURES:
+        assert (tmp_path / f"decides-{name}.png").stat().st_size > 20_000
+        assert f"images/decides-{name}.png" in (DOCS / "decides.md").read_text(encoding="utf-8")
