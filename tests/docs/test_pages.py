@@ -1,12 +1,14 @@
 """The pages do what they show: their code runs, page by page and in order, and prints what stands below it."""
 
 import logging
+import re
 import sys
 from pathlib import Path
 
 import optuna
 import pytest
 
+from benchmarks.published.markdown import outside
 from website.pages import blocks, run
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -96,3 +98,13 @@ class TestRunning:
         assert run(page)[0] == page
         with pytest.raises(RuntimeError, match=r"python nothing.py"):
             run("```console\npython nothing.py\n```\n")
+
+
+@pytest.mark.parametrize(
+    "page", sorted({path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"command-line.md"})
+)
+def test_lines_can_be_read_in_an_editor(page):
+    """No longer than 120 characters, but in tables, code, descriptions and pictures."""
+    text = outside((DOCS / page).read_text(encoding="utf-8"))
+    lines = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
+    assert [line for line in lines if len(line) > 120 and not line.startswith(("|", "![", "description:"))] == []
