@@ -73,8 +73,10 @@ peers: $(PEERS)/.peers
 	@echo "now: $(PEERS)/bin/python -m benchmarks.speed"
 	@echo "or:  $(PEERS)/bin/python -m experiments run figure3 --methods pes botorch-logei optuna-gp"
 
+# Without network, and warnings are errors; then what was built is looked at.
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m website.check site
 
 # Builds the wheel and tries it in empty environments of every Python from 3.11 to 3.13 that is here.
 wheel: $(VENV)/.packaging

@@ -82,7 +82,9 @@ def test_a_page_is_current(page):
     assert page.stale() == [], "run `make tables`"
 
 
-@pytest.mark.parametrize("path", ["README.md", *(f"docs/{file.name}" for file in sorted((ROOT / "docs").glob("*.md")))])
+@pytest.mark.parametrize(
+    "path", ["README.md", *(str(file.relative_to(ROOT)) for file in sorted((ROOT / "docs").rglob("*.md")))]
+)
 def test_no_table_of_measurements_is_typed(path):
     """Outside the markers no cell of a table begins with a decimal, but in code."""
     rows = [line for line in outside((ROOT / path).read_text("utf-8")).splitlines() if line.startswith("|")]
@@ -173,7 +175,7 @@ class TestWords:
         assert near == ["paths"]
 
     def test_regret_through_the_public_interface(self):
-        """docs/guide.md: the default ends ahead of expected improvement on all, and begins behind it on one."""
+        """docs/regret.md: the default ends ahead of expected improvement on all, and begins behind it on one."""
         medians = {(row["problem"], row["method"]): row["median"] for row in read("regret").rows}
         problems = dict.fromkeys(problem for problem, _ in medians)
         assert len(problems) == 6
@@ -189,7 +191,7 @@ class TestWords:
         assert behind == {"tuning"}
 
     def test_settings_changed_one_at_a_time(self):
-        """docs/guide.md: on Branin two changes are worse by more than 0.2, and none better."""
+        """docs/regret.md: on Branin two changes are worse by more than 0.2, and none better."""
         means = {(row["problem"], row["variant"]): row["log10"] for row in read("defaults").rows}
         rest = {
             name: mean - means["branin", "default"] for (problem, name), mean in means.items() if problem == "branin"

@@ -70,7 +70,7 @@ PAGES = (
         },
     ),
     Page(
-        "docs/guide.md",
+        "docs/regret.md",
         {
             "regret": regret.regret,
             "defaults_branin": partial(regret.defaults, "branin"),

@@ -1,4 +1,4 @@
-"""Tables of docs/guide.md and docs/optuna.md: regret through the public interface, failures, cost through Optuna."""
+"""Tables of docs/regret.md and docs/optuna.md: regret through the public interface, failures, cost through Optuna."""
 
 from __future__ import annotations
 
