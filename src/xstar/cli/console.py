@@ -47,8 +47,8 @@ class Console:
             self.remark(f"note: {text}")
 
     def complain(self, text: str) -> None:
-        """Say what went wrong, in one line."""
-        self._say(f"xstar: {' '.join(text.split())}")
+        """Say what went wrong, in one line; a list, whose lines begin with two spaces, stays one."""
+        self._say("xstar: " + "\n  ".join(" ".join(line.split()) for line in text.split("\n  ")))
 
     @staticmethod
     def _say(text: str) -> None:

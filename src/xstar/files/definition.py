@@ -78,6 +78,8 @@ class Definition:
         Settings of `xstar run`.
     table : dict, optional
         What the definition was parsed from, with the present names of all settings.
+    whole_by_bounds : frozenset of str
+        The parameters that are whole numbers because their bounds are written as such, and not because a type says so.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Definition:
     stale_after: float | None = None
     run: Mapping[str, Any] | None = None
     table: Mapping[str, Any] | None = None
+    whole_by_bounds: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, path: str | Path) -> Definition:
@@ -181,11 +184,12 @@ class Definition:
         run = table.get("run", {})
         if not isinstance(run, Mapping):
             raise SettingsError(f"run must be a table, [run]; received {run!r}.")
+        space = Space({key: _parameter(key, described) for key, described in parameters.items()})
         noise, num_initial, stale_after = table.get("noise"), table.get("num_initial"), table.get("stale_after")
         return cls(
             name=_text(table, "name") or name,
             direction=direction,
-            space=Space({key: _parameter(key, described) for key, described in parameters.items()}),
+            space=space,
             units={
                 key: str(described["unit"])
                 for key, described in parameters.items()
@@ -201,7 +205,11 @@ class Definition:
             stale_after=None if stale_after is None else positive(stale_after, "stale_after"),
             run=run,
             table=table,
-        )
+            whole_by_bounds=frozenset(
+                key for key, parameter in space.parameters.items()
+                if isinstance(parameter, Integer) and "type" not in parameters[key]
+            ),
+        )  # fmt: skip
 
 
 def _text(table: Mapping[str, Any], key: str) -> str | None:
