@@ -33,7 +33,9 @@ def test_two_that_are_alike_are_named():
 
 
 def test_what_may_have_been_meant():
-    assert 'did you mean "Temprature [°C]"? Rename it' in no_column("temperature", ["Temprature [°C]", "yield", ""])
+    assert 'did you mean "Temprature [°C]"? Rename it' in str(
+        no_column("temperature", ["Temprature [°C]", "yield", ""])
+    )
     assert str(no_column("flow", ["yield", ""])) == 'there is no column "flow"; the columns are "yield".'
 
 
