@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -306,11 +306,10 @@ def _check_compatible(old: Definition, new: Definition) -> None:
 def _sampler(definition: Definition | None) -> XstarSampler:
     if definition is None:
         return XstarSampler(stale_after=None, warn_independent_sampling=False)
-    parameters: Mapping[str, Any] = definition.space.parameters
     return XstarSampler(
         seed=definition.seed, method=definition.method, n_startup_trials=definition.num_initial,
         noise=definition.noise,
-        search_space={name: records.to_distribution(parameter) for name, parameter in parameters.items()},
+        search_space=definition.space.parameters,
         stale_after=definition.stale_after, warn_independent_sampling=False,
     )  # fmt: skip
 
