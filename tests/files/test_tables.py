@@ -330,7 +330,7 @@ def test_all_bad_cells_are_named_and_nothing_is_told(opt, csv):
     with pytest.raises(DataError) as caught:
         opt.tell_table(csv(text))
     head, *lines = str(caught.value).split("\n")
-    assert head == "5 cells cannot be read; nothing has come of the others:"
+    assert head == "5 cells cannot be read, and nothing was taken from the others:"
     assert [line.split(" needs")[0] for line in lines] == [
         '  row 1 of the table: column "x"', '  row 2 of the table: parameter "n"',
         '  row 2 of the table: column "value"', '  row 4 of the table: column "x"', '  row 4 of the table: column "sd"',

@@ -252,7 +252,7 @@ def test_parameters_of_conditional_branches_are_not_modelled(caplog):
         return bump(x) - trial.suggest_int("even", 0, 5)
 
     study.optimize(objective, 7)
-    with pytest.warns(UserWarning) as warned:
+    with pytest.warns(UserWarning, match="not in the model") as warned:
         opt = load_optimizer(study)
     (said,) = [str(warning.message) for warning in warned]
     assert (

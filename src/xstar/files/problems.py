@@ -32,7 +32,7 @@ class Problems:
         more = len(self._found) - MOST
         lines = [*self._found[:MOST], *([f"and {more} more."] if more > 0 else [])]
         raise DataError(
-            "\n  ".join([f"{len(self._found)} cells cannot be read; nothing has come of the others:", *lines])
+            "\n  ".join([f"{len(self._found)} cells cannot be read, and nothing was taken from the others:", *lines])
         )
 
 
