@@ -257,6 +257,8 @@ def test_status(ok, cli, define, stored):
         "trials": {"done": 2, "failed": 1, "running": 1, "waiting": 1},
         "running": [3],
         "best": {"number": 1, "value": 2.5, "params": stored().trials[1].params},
+        "parameters": {"x": "real numbers 0 to 1"},
+        "notes": [],
     }
     text = ok("status", "study.toml").out
     assert "study: to maximize, in sqlite:///study.db\n2 done, 1 failed, 1 running, 1 waiting\nrunning: #3\n" in text
@@ -288,8 +290,9 @@ def test_recommend_and_where_are_those_of_the_optimizer(ok, line, stored):
     best = opt.recommend()
     answer = ok("recommend", line, "--json").json
     known = {"feasibility": 1.0, "confirmed": best.confirmed}
-    assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, **known}
-    assert ok("recommend", line).out == f"  x = {best.params['x']}\nvalue there: {best.value_in_words}\n"
+    assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, **known, "notes": []}
+    shown = opt.space.parameters["x"].show(best.params["x"])
+    assert ok("recommend", line).out == f"  x = {shown}\nvalue there: {best.value_in_words}\n"
     tested = ok("recommend", line, "--tested", "--json").json
     assert tested["params"] == opt.recommend(tested=True).params
     assert tested["confirmed"]

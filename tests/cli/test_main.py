@@ -17,6 +17,7 @@ from xstar.cli.parser import EXAMPLES
 from xstar.cli.studies import StorageSettings
 
 ARGUMENTS = {
+    "init": ["FILE", "--output", "--result", "--direction", "--yes", "--force"],
     "run": ["STUDY", "--budget", "--workers", "--timeout", "--retries", "--value", "--tolerance", "--max-failures",
             "--grace", "--heartbeat", "--logs", "--quiet", "PROGRAM", "XSTAR_PARAMS_FILE", "{lr}"],
     "ask": ["STUDY", "--count", "--study"],
@@ -26,9 +27,12 @@ ARGUMENTS = {
     "recommend": ["STUDY", "--study"],
     "where": ["STUDY", "--samples"],
     "explain": ["STUDY", "NUMBER", "NAME=VALUE"],
+    "report": ["STUDY", "--output", "--definition"],
     "export": ["STUDY", "FILE", ".csv", ".json", ".html", ".png"],
     "csv": ["FILE", "--definition", "--batch"],
     "dashboard": ["STUDY", "--host", "--port", "--refresh", "--once"],
+    "doctor": ["exit code"],
+    "completion": ["bash", "zsh", "fish"],
 }  # fmt: skip
 
 
@@ -37,7 +41,7 @@ def test_help(cli, command):
     answer = cli(command, "--help")
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.startswith(f"usage: xstar {command}")
-    for argument in [*ARGUMENTS[command], "--json"]:
+    for argument in [*ARGUMENTS[command], *(["--json"] if command != "completion" else [])]:
         assert argument in answer.out
 
 
@@ -92,6 +96,9 @@ FILES = {
     "scheme.toml": text('storage = "pigeon://coop/x"'),
     "nowhere.toml": text('storage = "no/such/folder/x.db"'),
     "data.csv": "x,value\n0.5,1\n",
+    "open.csv": "x,value\n0.5,\n",
+    "plate.toml": text(),
+    "plate.csv": "x,value\n0.5,1\n",
     "folder.toml/file": "",
     "folder/file": "",
     "notes.txt": "not a database",
@@ -159,6 +166,30 @@ BAD = [
     ("csv data.csv -- echo", "only xstar run takes a program"),
     # csv
     ("csv data.csv", "there is no definition 'data.toml' of the columns of 'data.csv'"),
+    ("where data.csv", "there is no definition 'data.toml' of the columns of 'data.csv'; xstar init data.csv makes it by"),
+    ("where none.csv", "there is no definition 'none.toml' of the columns of 'none.csv'; xstar init none.csv makes it, or"),
+    ("status none.csv --definition study.toml", "there is no file 'none.csv'; xstar csv none.csv makes it"),
+    ("where data.csv --definition study.toml --samples 2 -- echo", "only xstar run takes a program"),
+    ("explain data.csv 7 --definition study.toml", "row 7 of 'data.csv' has no experiment; rows are counted as"),
+    ("explain data.csv --definition study.toml", "no row is open; name one by its number"),
+    ("export data.csv data.csv --definition study.toml", "'data.csv' is the spreadsheet itself; name another file"),
+    ("report data.csv --definition study.toml -o page.pdf", "a report is a page: 'page.pdf' should end in .html"),
+    ("where plate.toml", "there is no study 'plate.db' yet"),
+    ("where plate.toml", "makes it; did you mean the spreadsheet, 'plate.csv'?"),
+    ("where open.csv --definition study.toml", "'open.csv' has no results yet; fill in 'value' in its rows"),
+    ("ask data.csv", "'data.csv' is a spreadsheet: xstar csv adds rows to run, and results are written into the file; xs"),
+    ("tell data.csv 0 1", "xstar tell is for studies in a database"),
+    ("fail data.csv 0", "'data.csv' is a spreadsheet"),
+    ("dashboard data.csv", "'data.csv' is a spreadsheet"),
+    ("run data.csv -- echo 1", "xstar run needs a definition"),
+    ("where plate.xlsx", '\'plate.xlsx\' is a workbook; save its table as "CSV UTF-8" and name that file'),
+    # init
+    ("init study.toml", "'study.toml' is there already; --force replaces it, -o names another file"),
+    ("init data.csv -o study.toml", "'study.toml' is there already"),
+    ("init", "'study.toml' is there already"),
+    ("init new.toml", "there is no spreadsheet to read, and nobody to ask: xstar init asks on a terminal"),
+    ("init none.csv", "there is no file 'none.csv' to read, and nobody to ask"),
+    ("init data.csv --result z", 'there is no column "z"; the columns are "x", "value"'),
     ("csv data.csv --definition none.toml", "there is no definition 'none.toml'"),
     ("csv data.csv --definition broken.toml", "'broken.toml' is not valid TOML"),
     ("csv data.csv --definition study.toml --batch 0", "batch must be at least 1"),

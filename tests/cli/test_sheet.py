@@ -233,7 +233,10 @@ def test_values_outside_the_bounds_are_data(plate):
     [
         ("temperature,hours,yield\n40,2,1\n", 'there is no column "solvent"; the columns are "temperature", "hours", '),
         ("temperature,hours,solvent\n40,2,water\n", 'there is no column "yield"'),
-        ("temperature,hours,solvent,Yield\n40,2,water,1\n", 'there is no column "yield"'),
+        (
+            "temperature,hours,solvent,Yeild\n40,2,water,1\n",
+            'there is no column "yield"; .*; did you mean "Yeild"[?] Rename it in the file or in the definition',
+        ),
         ('temperature,hours,solvent,"my\nyield"\n', 'the columns are "temperature", "hours", "solvent", "my yield"'),
         ("temperature,hours,solvent,yield,hours\n", '"hours" has 2 columns, "hours", "hours"; rename all but one'),
         (
@@ -247,9 +250,9 @@ def test_values_outside_the_bounds_are_data(plate):
         (TABLE + "warm,3,water,\n", "row 6: column \"temperature\" needs a number; received 'warm'"),
         (TABLE + "50,3.5,water,1\n", 'row 6: parameter "hours" needs a whole number; received 3.5'),
         (TABLE + "50,3,toluene,1\n", r"row 6: column \"solvent\" is one of \['water', 'ethanol'\]; received 'toluene'"),
-        (TABLE + "50,,water,\n", 'row 6: column "hours" is empty; fill it in, or empty the other'),
+        (TABLE + "50,,water,\n", 'row 6: column "hours" is empty; fill in, or empty the other'),
         (TABLE + "50,3,,12\n", 'row 6: column "solvent" is empty'),
-        (TABLE + ",,,12\n", 'row 6: column "temperature" is empty'),
+        (TABLE + ",,,12\n", 'row 6: columns "temperature", "hours", "solvent" are empty; fill in'),
         (TABLE + "\n\n,,,\n50,,water,\n", 'row 9: column "hours" is empty'),
         ("\n" + TABLE + "50,,water,\n", 'row 7: column "hours" is empty'),
         (TABLE.replace("60.5", '"60.5\n"') + "50,,water,\n", 'row 6: column "hours" is empty'),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from xstar import Categorical, Integer, Real, Space
+from xstar import Categorical, Integer, Ordinal, Real, Space
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
 from xstar.files.definition import KEYS, PARAMETER_KEYS, Definition
 
@@ -51,6 +51,9 @@ bias = { low = -1, high = 1, step = 0.25 }
 dose = { low = 0, high = 1.5 }
 gas = ["Ar", "N2"]
 tube = { choices = [1, 1.0, true, "1"], unit = "inch" }
+batch = { levels = [16, 32, 64], unit = "MB" }
+solvent = { choices = ["water", "hexane"], descriptors = { hexane = [0.1, 69], water = [10.2, 100] } }
+stage = { choices = [1, 2], descriptors = { 1 = 0.5, 2 = 0.7 } }
 
 [run]
 budget = 40
@@ -60,8 +63,8 @@ budget = 40
 def test_every_kind_of_parameter(tmp_path):
     definition = read(tmp_path, FULL)
     assert definition.space == Space(
-        pressure=Real(1e-3, 1.0, log=True),
-        power=Integer(10, 300),
+        pressure=Real(1e-3, 1.0, log=True, unit="mbar"),
+        power=Integer(10, 300, unit="W"),
         cycles=Integer(1, 4096, log=True),
         plates=Integer(0, 12, step=3),
         angle=Real(0.0, 90.0),
@@ -69,9 +72,13 @@ def test_every_kind_of_parameter(tmp_path):
         bias=Real(-1.0, 1.0, step=0.25),
         dose=Real(0.0, 1.5),
         gas=Categorical(["Ar", "N2"]),
-        tube=Categorical([1, 1.0, True, "1"]),
+        tube=Categorical([1, 1.0, True, "1"], unit="inch"),
+        batch=Ordinal([16, 32, 64], unit="MB"),
+        solvent=Categorical(["water", "hexane"], descriptors=[[10.2, 100.0], [0.1, 69.0]]),
+        stage=Categorical([1, 2], descriptors=[[0.5], [0.7]]),
     )
-    assert definition.units == {"pressure": "mbar", "power": "W", "tube": "inch"}
+    assert definition.units == {"pressure": "mbar", "power": "W", "tube": "inch", "batch": "MB"}
+    assert definition.whole_by_bounds == {"power", "cycles", "plates"}
 
 
 def test_every_setting(tmp_path):

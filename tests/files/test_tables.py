@@ -108,7 +108,10 @@ def test_a_blank_value_in_a_list_is_no_value_either(opt):
         ("x,n,value,sd\n0.25,3,1.5,\n0.5,4,1,much\n", r"row 2 of the table: column \"sd\" needs a number; .*'much'"),
         ("x,n,value,sd\n0.25,3,1.5,\n0.5,4,1,-1\n", r"row 2 .*sd must be a standard deviation, .*; received -1"),
         ("x,value\n0.25,1.5\n", r"row 1 of the table: there is no column \"n\""),
-        ("x,n,Value\n0.25,3,1.5\n", r"row 1 of the table has no column \"value\"; it has \['x', 'n', 'Value'\]"),
+        (
+            "x,n,Valeu\n0.25,3,1.5\n",
+            r"row 1 of the table: there is no column \"value\"; the .* \"Valeu\"; did you mean \"Valeu\"\? Rename",
+        ),
     ],
 )
 def test_one_wrong_row_is_named_and_nothing_is_told(opt, csv, text, message):
@@ -317,3 +320,65 @@ def test_what_is_wrong_with_a_file(opt, csv, text, message):
 def test_rows_are_counted_as_spreadsheets_show_them(opt, csv):
     with pytest.raises(DataError, match="row 3 of the table"):
         opt.tell_table(csv("x,n,value\n0.25,3,1.5\n\n0.5,4,good\n"))
+
+
+# Everything that is wrong, in one run
+
+
+def test_all_bad_cells_are_named_and_nothing_is_told(opt, csv):
+    text = "x,n,value,sd\n~0.5,3,1.5,\n0.25,4.5,n.d.,\n0.5,4,2,\nlow,4,2,much\n"
+    with pytest.raises(DataError) as caught:
+        opt.tell_table(csv(text))
+    head, *lines = str(caught.value).split("\n")
+    assert head == "5 cells cannot be read, and nothing was taken from the others:"
+    assert [line.split(" needs")[0] for line in lines] == [
+        '  row 1 of the table: column "x"', '  row 2 of the table: parameter "n"',
+        '  row 2 of the table: column "value"', '  row 4 of the table: column "x"', '  row 4 of the table: column "sd"',
+    ]  # fmt: skip
+    assert opt.trials == ()
+
+
+@pytest.mark.parametrize("bad, lines, last", [(20, 20, "'bad'."), (21, 21, "and 1 more."), (32, 21, "and 12 more.")])
+def test_of_many_some_are_named(opt, bad, lines, last):
+    with pytest.raises(DataError) as caught:
+        opt.tell_table([{"x": 0.5, "n": 4, "value": "bad"}] * bad)
+    head, *named = str(caught.value).split("\n")
+    assert head.startswith(f"{bad} cells")
+    assert len(named) == lines
+    assert named[-1].endswith(last)
+
+
+def test_a_missing_column_is_named_once(opt):
+    with pytest.raises(DataError) as caught:
+        opt.tell_table([{"x": 0.5, "value": 1.0}] * 5)
+    assert str(caught.value) == 'row 1 of the table: there is no column "n"; the columns are "x", "value".'
+
+
+def test_names_of_columns_ignore_case_in_every_kind_of_table(opt, csv):
+    import pandas
+
+    rows = [{"X": 0.25, " N ": 3, "VALUE": 1.5, "Sd": 0.1}]
+    expected = [({"x": 0.25, "n": 3}, "done", 1.5, 0.1)]
+    assert told(optimizer(x=xstar.Real(0, 1), n=xstar.Integer(1, 9)).tell_table(rows)) == expected
+    assert told(optimizer(x=xstar.Real(0, 1), n=xstar.Integer(1, 9)).tell_table(pandas.DataFrame(rows))) == expected
+    assert told(opt.tell_table(csv("\ufeffX; N ;VALUE;Sd\n0,25;3;1,5;0,1\n"))) == expected
+
+
+def test_units_of_the_header_are_understood_behind_numbers(csv):
+    opt = optimizer(T=xstar.Real(0.0, 100.0), share=xstar.Real(0.0, 0.5))
+    trials = opt.tell_table(csv("T [°C],share,value [%]\n50 °C,20 %,55 ± 2 %\n"))
+    assert told(trials) == [({"T": 50.0, "share": 0.2}, "done", 55.0, 2.0)]
+
+
+def test_a_standard_deviation_is_written_once(opt):
+    rows = [{"x": 0.25, "n": 3, "value": "1.5 ± 0.1", "sd": "0.2"}]
+    with pytest.raises(DataError, match=r"has '1\.5 ± 0\.1' and column \"sd\" 0\.2; write one of them"):
+        opt.tell_table(rows)
+    assert told(opt.tell_table([{**rows[0], "sd": 0.1}]))[0][3] == 0.1
+
+
+def test_percent_of_a_parameter_whose_header_says_percent_and_whose_range_is_a_share(csv):
+    """20 % may be 0.2 or 20: nobody guesses."""
+    opt = optimizer(share=xstar.Real(0.0, 0.5))
+    with pytest.raises(DataError, match="it is not said whether that is 20 or a hundredth"):
+        opt.tell_table(csv("share [%],value\n20 %,1\n"))

@@ -22,7 +22,7 @@ from optuna.trial import TrialState, create_trial
 
 import xstar
 from tests.waiting import HANG, finish
-from xstar import Categorical, Integer, Method, Optimizer, Real
+from xstar import Categorical, Integer, Method, Optimizer, Ordinal, Real, Space
 from xstar.acquisition import LogEI
 from xstar.engine import cache
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError
@@ -252,7 +252,13 @@ def test_parameters_of_conditional_branches_are_not_modelled(caplog):
         return bump(x) - trial.suggest_int("even", 0, 5)
 
     study.optimize(objective, 7)
-    opt = load_optimizer(study)
+    with pytest.warns(UserWarning, match="not in the model") as warned:
+        opt = load_optimizer(study)
+    (said,) = [str(warning.message) for warning in warned]
+    assert (
+        'not in the model: "even" (4 of 7 results), "odd" (3 of 7 results); only what all results have can be' in said
+    )
+    assert warned[0].filename == __file__, "where it was loaded"
     assert list(opt.space.parameters) == ["x"]
     assert len(opt.trials) == 7
     assert [list(records.shared(trial)["params"]) for trial in study.trials[2:]] == [["x"]] * 5
@@ -263,6 +269,26 @@ def test_parameters_of_conditional_branches_are_not_modelled(caplog):
     assert sum("'even'" in message for message in told) == 1
     assert not any("'x'" in message for message in told)
     assert all("sampled independently" in message for message in told)
+
+
+def test_parameters_that_a_search_space_does_not_name_are_said_to_be_left_out():
+    study = study_of(sampler(LINE))
+    evaluate(study, {**LINE, "k": IntDistribution(1, 5)}, lambda params: bump(params["x"]), 4)
+    with pytest.warns(UserWarning, match=r'"k" \(4 of 4 results\); the definition or search space does not name them'):
+        load_optimizer(study)
+
+
+def test_a_search_space_may_have_parameters_that_say_more_than_distributions():
+    """An order, descriptors and units reach the model; Optuna sees choices."""
+    parameters = {"x": Real(0.0, 1.0, unit="mm"), "batch": Ordinal([16, 32, 64])}
+    study = study_of(sampler(parameters))
+    distributions = {name: records.to_distribution(parameter) for name, parameter in parameters.items()}
+    evaluate(study, distributions, lambda params: bump(params["x"]) + params["batch"] / 64, 5)
+    opt = load_optimizer(study)
+    assert opt.space == Space(parameters)
+    assert [trial.params for trial in opt.trials] == [trial.params for trial in study.trials]
+    changed = {**distributions, "batch": CategoricalDistribution([16, 32, 64, 128])}
+    assert records.to_space(changed, parameters).parameters["batch"] == Categorical([16, 32, 64, 128])
 
 
 def test_the_warning_of_independent_parameters_can_be_turned_off(caplog):
@@ -877,6 +903,7 @@ def test_old_trials_teach_in_a_new_range(old, new):
         assert records.shared(trial)["params"] == {"x": new.to_internal_repr(trial.params["x"])}
 
 
+@pytest.mark.filterwarnings("ignore:study .* not in the model")
 @pytest.mark.parametrize(
     "old, new, values_before, known",
     [
@@ -905,7 +932,8 @@ def test_trials_that_lack_a_parameter_say_nothing():
     add(study, {"x": 0.5}, 1.0)
     for state in (TrialState.FAIL, TrialState.RUNNING, TrialState.WAITING):
         add(study, {"x": 0.5}, state=state)
-    assert list(states(study)) == [0, 1, 2]
+    with pytest.warns(UserWarning, match=r'not in the model: 1 of 4 results; they lack "y"\.$'):
+        assert list(states(study)) == [0, 1, 2]
 
 
 def test_a_parameter_that_is_held_fixed_later_says_the_same_to_the_sampler_and_to_load_optimizer(monkeypatch):
@@ -916,7 +944,8 @@ def test_a_parameter_that_is_held_fixed_later_says_the_same_to_the_sampler_and_t
     study = study_of(sampler())
     evaluate(study, {**LINE, "k": IntDistribution(1, 5)}, lambda params: bump(params["x"]) + params["k"], 6)
     evaluate(study, {**LINE, "k": IntDistribution(3, 3)}, lambda params: bump(params["x"]) + params["k"], 2)
-    told = {trial.number for trial in load_optimizer(study).trials} - {7}
+    with pytest.warns(UserWarning, match="results; their values do not fit the parameters as they are now"):
+        told = {trial.number for trial in load_optimizer(study).trials} - {7}
     assert {trial.number for trial in used[-1].trials} == told
 
 
@@ -1207,7 +1236,7 @@ def test_studies_with_several_objectives_are_refused():
         ({"noise": "low"}, DataError, r"noise must be a standard deviation"),
         ({"stale_after": 0.0}, SettingsError, r"stale_after must be a number > 0"),
         ({"stale_after": "1 h"}, SettingsError, r"stale_after must be a number > 0"),
-        ({"search_space": {"x": Real(0, 1)}}, (SettingsError, SpaceError), r"x.*FloatDistribution"),
+        ({"search_space": {"x": (0.0, 1.0)}}, (SettingsError, SpaceError), r"x.*FloatDistribution"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_at_once(settings, error, message):

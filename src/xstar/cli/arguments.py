@@ -14,6 +14,12 @@ def add_study(
     add_json(parser)
 
 
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add the study that a command reads, which may be a spreadsheet, and how to answer."""
+    add_study(parser, "study.toml, study.db, study.log, the URL of a database, or a spreadsheet, plate.csv")
+    parser.add_argument("--definition", metavar="TOML", help="of a spreadsheet: what its columns mean (plate.toml)")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add how to answer."""
     parser.add_argument("--json", action="store_true", help="answer in JSON")

@@ -6,9 +6,11 @@ import contextlib
 import io
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from xstar.cli.progress import SignOfLife
 from xstar.errors import XstarError
 from xstar.files.json_data import as_json_data
 
@@ -24,6 +26,7 @@ class Console:
         self.as_json = as_json
         self.quiet = quiet
         self._noted: set[str] = set()
+        self._sign: SignOfLife | None = None
         for stream in (sys.stdout, sys.stderr):
             # Where a terminal lacks a letter, an escape is better than an error.
             if isinstance(stream, io.TextIOWrapper):
@@ -46,19 +49,27 @@ class Console:
             self._noted.add(text)
             self.remark(f"note: {text}")
 
-    def complain(self, text: str) -> None:
-        """Say what went wrong, in one line."""
-        self._say(f"xstar: {' '.join(text.split())}")
+    @contextmanager
+    def working(self, says: str) -> Iterator[None]:
+        """Say on a terminal what is being done, if that takes a while; programs are told nothing."""
+        if self.as_json or self.quiet:
+            yield
+            return
+        self._sign = SignOfLife(says)
+        try:
+            with self._sign.shown():
+                yield
+        finally:
+            self._sign = None
 
-    @staticmethod
-    def _say(text: str) -> None:
+    def complain(self, text: str) -> None:
+        """Say what went wrong, in one line; a list, whose lines begin with two spaces, stays one."""
+        self._say("xstar: " + "\n  ".join(" ".join(line.split()) for line in text.split("\n  ")))
+
+    def _say(self, text: str) -> None:
+        if self._sign is not None:
+            self._sign.hide()
         # A terminal that is gone, or a pipe that nobody reads, must not end a run.
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
-
-
-def listed(params: Mapping[str, Any]) -> str:
-    """Return parameters in lines of a column."""
-    width = max(map(len, params), default=0)
-    return "\n".join(f"  {name:<{width}} = {value}" for name, value in params.items())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xstar.errors import DataError, SpaceError
-from xstar.files.cells import read_cell
+from xstar.files.cells import number_format, read_cell
 from xstar.space import Space
 
 
@@ -28,7 +28,7 @@ def parse_params(pairs: Sequence[str], space: Space) -> dict[str, Any]:
         if name in given:
             raise SpaceError(f"the parameter {name!r} is given twice.")
         try:
-            given[name] = read_cell(text, space.parameters[name], name)
+            given[name] = read_cell(text, space.parameters[name], number_format(name, space.parameters[name]))
         except DataError as error:
             raise DataError(str(error).replace("column ", "parameter ", 1)) from error
     return space.accept(given)

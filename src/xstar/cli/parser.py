@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from xstar.cli.commands import COMMANDS
 from xstar.version import __version__
 
+FILES = ("STUDY", "FILE", "TOML")
+"""What arguments are called that are files."""
 HELP = """Find the optimum of an expensive function in few evaluations.
 
-STUDY is a definition (study.toml), the SQLite file of a study (study.db), a journal of Optuna (study.log), or the
-URL of a database."""
+STUDY is a definition (study.toml), the SQLite file of a study (study.db), a journal of Optuna (study.log), the URL of
+a database, or, for commands that only read, a spreadsheet (plate.csv, with plate.toml beside it)."""
 
 EXAMPLES = """a definition, study.toml:
 
@@ -26,7 +28,7 @@ EXAMPLES = """a definition, study.toml:
   [run]
   budget = 40
 
-and what to do with it:
+and what to do with it (xstar init makes one by asking):
 
   xstar run study.toml -- python train.py --lr {lr} --layers {layers}
   xstar where study.toml
@@ -42,8 +44,8 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return a parser of all commands and their options."""
+def build_parser(file: Any = None) -> argparse.ArgumentParser:
+    """Return a parser of all commands and their options; `file` marks arguments that are files, for shells."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = _Parser("xstar", description=HELP, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("--version", action="version", version=f"xstar {__version__}")
@@ -51,5 +53,9 @@ def build_parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         says = command.SUMMARY
         described = f"{says[0].upper()}{says[1:]}.{command.DETAILS}"
-        command.add_arguments(commands.add_parser(name, help=says, description=described, formatter_class=formatter))
+        own = commands.add_parser(name, help=says, description=described, formatter_class=formatter)
+        command.add_arguments(own)
+        for action in own._actions if file is not None else ():
+            if action.metavar in FILES:
+                action.complete = file  # type: ignore[attr-defined]
     return parser

@@ -17,15 +17,16 @@ import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xstar.errors import DataError, FileError, SpaceExhausted, XstarError
+from xstar.errors import FileError, SpaceExhausted, XstarError
 from xstar.files.atomic import write_bytes
 from xstar.files.columns import Columns, find_columns, header_of, names_of
 from xstar.files.csv_text import CsvText, decode, parse
 from xstar.files.definition import Definition
+from xstar.files.problems import Problems
 from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
 from xstar.space import Listed, Parameter, Real
@@ -56,26 +57,56 @@ class Progress(NamedTuple):
     """Whether the space had too few points left for a batch."""
 
 
+@dataclass(frozen=True)
+class Sheet:
+    """A table as it was read."""
+
+    path: Path
+    content: bytes | None
+    """That of the file; None if there is none."""
+    text: CsvText
+    columns: Columns
+    trials: tuple[Trial, ...]
+    """The rows that are not blank, numbered from 0."""
+    rows: tuple[int, ...]
+    """Where they are, as spreadsheets show them: the first row below the header is 2."""
+    is_new: bool
+    """Whether there is no file, or an empty one."""
+
+    @classmethod
+    def read(cls, path: Path, definition: Definition) -> Sheet:
+        """Read a file, or what will be its header; one complaint names every cell that cannot be read."""
+        content = _read(path)
+        with _named(path):
+            filled = content if content is not None and decode(content)[0].strip() else None
+            text = parse(_start(definition) if filled is None else filled, names_of(definition))
+            columns = find_columns(text, definition)
+            columns.check_choices()
+            trials, rows = _trials(text, columns)
+        return cls(path, content, text, columns, trials, rows, filled is None)
+
+    def optimizer(self, definition: Definition) -> Optimizer:
+        """Return one that was told the whole table."""
+        return Optimizer.from_trials(
+            self.trials, definition.space, definition.direction, definition.method, definition.seed,
+            noise=definition.noise, num_initial=definition.num_initial,
+        )  # fmt: skip
+
+
 def step(path: Path, definition: Definition, batch: int) -> Progress:
     """Read the results in a file and add suggestions until `batch` rows are open; without a file, make one.
 
     If anything is wrong, the file stays as it is.
     """
     integer(batch, "batch", 1)
-    path = Path(path)
-    before = _read(path)
-    with _named(path):
-        content = before if before is not None and decode(before)[0].strip() else None
-        text = parse(_start(definition) if content is None else content, names_of(definition))
-        columns = find_columns(text, definition)
-        columns.check_choices()
-        told = list(_trials(text, columns))
-    optimizer, asked, exhausted = _ask(definition, told, batch - sum(trial.state == "pending" for trial in told))
-    backup = path.with_name(f"{path.name}.bak") if asked and content is not None else None
+    sheet = Sheet.read(Path(path), definition)
+    open_rows = sum(trial.state == "pending" for trial in sheet.trials)
+    optimizer, asked, exhausted = _ask(definition, sheet, batch - open_rows)
+    backup = sheet.path.with_name(f"{sheet.path.name}.bak") if asked and not sheet.is_new else None
     if asked:
-        with _named(path):
-            after = text.with_rows(columns.row(trial.params) for trial in asked)
-        _write(path, before, after, backup)
+        with _named(sheet.path):
+            after = sheet.text.with_rows(sheet.columns.row(trial.params) for trial in asked)
+        _write(sheet.path, sheet.content, after, backup)
     states = [trial.state for trial in optimizer.trials]
     return Progress(
         added=[dict(trial.params) for trial in asked],
@@ -83,7 +114,7 @@ def step(path: Path, definition: Definition, batch: int) -> Progress:
         done=states.count("done"),
         failed=states.count("failed"),
         optimizer=optimizer,
-        created=content is None,
+        created=sheet.is_new,
         backup=backup,
         exhausted=exhausted,
     )
@@ -99,29 +130,26 @@ def _start(definition: Definition) -> bytes:
     return text.getvalue().encode("utf-8" if plain else "utf-8-sig")
 
 
-def _trials(text: CsvText, columns: Columns) -> Iterator[Trial]:
-    """The rows that are not blank, numbered from 0."""
-    number = 0
+def _trials(text: CsvText, columns: Columns) -> tuple[tuple[Trial, ...], tuple[int, ...]]:
+    """The rows that are not blank, numbered from 0, and where they are."""
+    problems, rows = Problems(), []
+    trials: list[Trial] = []
     for record in text.records:
-        try:
-            trial = columns.trial(record.cells, number)
-        except XstarError as error:
-            raise DataError(f"row {record.row}: {error}") from error
+        trial = columns.trial(record.cells, len(trials), problems, f"row {record.row}")
         if trial is not None:
-            yield trial
-            number += 1
+            trials.append(trial)
+            rows.append(record.row)
+    problems.complain()
+    return tuple(trials), tuple(rows)
 
 
-def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimizer, list[Trial], bool]:
+def _ask(definition: Definition, sheet: Sheet, count: int) -> tuple[Optimizer, list[Trial], bool]:
     """Suggestions, the optimizer that made them, and whether it had no more.
 
     Each counts on those before it as they will stand in the table, so that it does not matter whether a batch is
     asked for at once or row by row.
     """
-    optimizer = Optimizer.from_trials(
-        told, definition.space, definition.direction, definition.method, definition.seed,
-        noise=definition.noise, num_initial=definition.num_initial,
-    )  # fmt: skip
+    optimizer = sheet.optimizer(definition)
     asked: list[Trial] = []
     for _ in range(count):
         try:
@@ -131,7 +159,7 @@ def _ask(definition: Definition, told: list[Trial], count: int) -> tuple[Optimiz
         parameters = definition.space.parameters
         params = {name: rounded(value, parameters[name]) for name, value in trial.params.items()}
         asked.append(replace(trial, params=params))
-        optimizer = optimizer.with_trials([*told, *asked])
+        optimizer = optimizer.with_trials([*sheet.trials, *asked])
     return optimizer, asked, False
 
 

@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +32,9 @@ from optuna.storages import (
 )
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
-from optuna.trial import TrialState
 from sqlalchemy.engine import URL, make_url
 
-from xstar.errors import FileError, SettingsError, TrialError, XstarError
+from xstar.errors import FileError, SettingsError, XstarError
 from xstar.files.definition import Definition
 from xstar.integrations.optuna import XstarSampler, records
 from xstar.integrations.optuna.snapshot import Snapshot
@@ -70,6 +69,10 @@ class StorageSettings:
 STORAGE = StorageSettings()
 
 
+class NoStudyError(FileError):
+    """There is no study yet where one was looked for."""
+
+
 @dataclass(frozen=True)
 class Opened:
     """A study, with what is known about it."""
@@ -96,16 +99,6 @@ class Opened:
     def optimizer(self) -> Optimizer:
         """Return what the study says."""
         return self.snapshot().optimizer
-
-    def optimizer_with_results(self) -> Optimizer:
-        """Return what the study says, or complain that it says nothing yet."""
-        snapshot = self.snapshot()
-        if not any(trial.state == "done" for trial in snapshot.evidence):
-            complete = sum(trial.state == TrialState.COMPLETE for trial in snapshot.trials)
-            names = ", ".join(snapshot.space.parameters)
-            why = f": none of its {complete} results has all of {names}" if complete else ""
-            raise TrialError(f"the study {self.study.study_name!r} has no results yet{why}.")
-        return snapshot.optimizer
 
 
 def open_study(
@@ -186,7 +179,9 @@ def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
     """A file that is not a study must stay as it is."""
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         if not may_create:
-            raise FileError(f"there is no study {str(path)!r} yet; xstar run or xstar ask on its definition makes it.")
+            raise NoStudyError(
+                f"there is no study {str(path)!r} yet; xstar run or xstar ask on its definition makes it."
+            )
         if not path.parent.is_dir():
             raise FileError(f"there is no folder {str(path.parent)!r} for the study.")
         return
@@ -306,11 +301,10 @@ def _check_compatible(old: Definition, new: Definition) -> None:
 def _sampler(definition: Definition | None) -> XstarSampler:
     if definition is None:
         return XstarSampler(stale_after=None, warn_independent_sampling=False)
-    parameters: Mapping[str, Any] = definition.space.parameters
     return XstarSampler(
         seed=definition.seed, method=definition.method, n_startup_trials=definition.num_initial,
         noise=definition.noise,
-        search_space={name: records.to_distribution(parameter) for name, parameter in parameters.items()},
+        search_space=definition.space.parameters,
         stale_after=definition.stale_after, warn_independent_sampling=False,
     )  # fmt: skip
 

@@ -13,12 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xstar.errors import DataError, FileError
-from xstar.files.cells import THOUSANDS
+from xstar.errors import FileError
+from xstar.files.titles import find_title, folded, without_unit
+from xstar.files.written_numbers import THOUSANDS
 
 SEPARATORS = (",", ";", "\t")
-UNIT = re.compile(r"\s*(\[([^\[\]]|\[[^\[\]]*\])*\]|\(([^()]|\([^()]*\))*\))$")
-"""Brackets at the end, which may have others inside: [mol/[L]], (1/(L s))."""
 DECIMAL = re.compile(r"[+-]?\d*([.,])\d+([eE][+-]?\d+)?")
 """A number with decimals."""
 
@@ -48,19 +47,8 @@ class CsvText:
     line_end: str
 
     def column(self, name: str, names: Collection[str]) -> int | None:
-        """Return where a column is: the one with exactly this name, or else the one with this name and a unit.
-
-        `names` are those of all columns that are looked for: none of them is another one with a unit.
-        """
-        exact = [k for k, title in enumerate(self.header) if title.strip() == name.strip()]
-        others = [
-            k for k, title in enumerate(self.header) if title.strip() not in names and without_unit(title) == name
-        ]
-        found = exact or others
-        if len(found) > 1:
-            titles = quoted(self.header[k] for k in found)
-            raise DataError(f'"{name}" has {len(found)} columns, {titles}; rename all but one.')
-        return found[0] if found else None
+        """Return where a column is, by its name; `names` are those of all columns that are looked for."""
+        return find_title(self.header, name, names)
 
     def has_decimal_commas(self, columns: Iterable[int]) -> bool:
         """Return whether decimals in some columns have a comma: most do, or there are none and semicolons separate.
@@ -96,10 +84,12 @@ def parse(content: bytes, names: Collection[str]) -> CsvText:
     """Return the table in a file's content; its separator is the one by which the header has most of the names."""
     text, encoding = decode(content)
     lines = list(io.StringIO(text, newline="")) or [""]
+    wanted = {folded(name) for name in names}
 
     def names_found(separator: str) -> tuple[int, int]:
         header = next((record.cells for record in _records(lines, separator)), [])
-        return sum(cell.strip() in names or without_unit(cell) in names for cell in header), len(header)
+        titles = [{folded(cell), folded(without_unit(cell))} for cell in header]
+        return sum(not title.isdisjoint(wanted) for title in titles), len(header)
 
     separator = max(SEPARATORS, key=names_found)
     header, *records = _closed_records(lines, separator)
@@ -137,17 +127,6 @@ def decode(content: bytes) -> tuple[str, str]:
             f"the encoding is neither UTF-8 nor cp1252, which has no byte {content[error.start]:#x}; save the file as "
             '"CSV UTF-8".'
         ) from error
-
-
-def without_unit(name: str) -> str:
-    """Return the name of a column without a unit in brackets at its end: temperature, of "temperature [°C]"."""
-    return UNIT.sub("", name.strip())
-
-
-def quoted(names: Iterable[str]) -> str:
-    """Return names of columns for a message."""
-    lines = (" ".join(name.split()) for name in names)
-    return ", ".join(f'"{line}"' for line in lines)
 
 
 def _records(lines: Iterable[str], separator: str) -> Iterator[Record]:

@@ -6,6 +6,8 @@
     lr = { low = 1e-5, high = 1e-1, log = true }
     layers = { low = 1, high = 6 }              # whole numbers, because both bounds are written as such
     dropout = { low = 0.0, high = 0.5, step = 0.05 }
+    temperature = { type = "real", low = 20, high = 90, unit = "°C" }
+    batch = { levels = [16, 32, 64] }
     activation = ["relu", "gelu"]
 
     [run]
@@ -28,7 +30,7 @@ from xstar.direction import Direction
 from xstar.errors import FileError, SettingsError, SpaceError, XstarError
 from xstar.methods import METHODS
 from xstar.numerics.checks import integer, positive
-from xstar.space import Categorical, Integer, Parameter, Real, Space, naming
+from xstar.space import Categorical, Integer, Ordinal, Parameter, Real, Space, naming
 from xstar.trial import check_sd
 
 KEYS = (
@@ -41,7 +43,7 @@ RUN_KEYS = (
 )  # fmt: skip
 OLD_KEYS, OLD_RUN_KEYS = {"initial": "num_initial"}, {"trials": "budget"}
 """Names that settings of a study and of [run] had once; they still work."""
-PARAMETER_KEYS = ("type", "low", "high", "log", "step", "choices", "unit")
+PARAMETER_KEYS = ("type", "low", "high", "log", "step", "choices", "descriptors", "levels", "unit")
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Definition:
         Settings of `xstar run`.
     table : dict, optional
         What the definition was parsed from, with the present names of all settings.
+    whole_by_bounds : frozenset of str
+        The parameters that are whole numbers because their bounds are written as such, and not because a type says so.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class Definition:
     stale_after: float | None = None
     run: Mapping[str, Any] | None = None
     table: Mapping[str, Any] | None = None
+    whole_by_bounds: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, path: str | Path) -> Definition:
@@ -181,16 +186,13 @@ class Definition:
         run = table.get("run", {})
         if not isinstance(run, Mapping):
             raise SettingsError(f"run must be a table, [run]; received {run!r}.")
+        space = Space({key: _parameter(key, described) for key, described in parameters.items()})
         noise, num_initial, stale_after = table.get("noise"), table.get("num_initial"), table.get("stale_after")
         return cls(
             name=_text(table, "name") or name,
             direction=direction,
-            space=Space({key: _parameter(key, described) for key, described in parameters.items()}),
-            units={
-                key: str(described["unit"])
-                for key, described in parameters.items()
-                if isinstance(described, Mapping) and "unit" in described
-            },
+            space=space,
+            units={key: parameter.unit for key, parameter in space.parameters.items() if parameter.unit is not None},
             result=_text(table, "result") or "value",
             unit=_text(table, "unit"),
             storage=_text(table, "storage"),
@@ -201,7 +203,11 @@ class Definition:
             stale_after=None if stale_after is None else positive(stale_after, "stale_after"),
             run=run,
             table=table,
-        )
+            whole_by_bounds=frozenset(
+                key for key, parameter in space.parameters.items()
+                if isinstance(parameter, Integer) and "type" not in parameters[key]
+            ),
+        )  # fmt: skip
 
 
 def _text(table: Mapping[str, Any], key: str) -> str | None:
@@ -225,9 +231,15 @@ def _described(name: str, described: Any) -> Parameter:
             f"{described!r}."
         )
     check_keys(described, PARAMETER_KEYS, f'parameter "{name}"')
+    unit = described.get("unit")
     if "choices" in described:
-        check_keys(described, ("choices", "unit"), f'parameter "{name}", which has choices,')
-        return _choices(name, described["choices"])
+        check_keys(described, ("choices", "descriptors", "unit"), f'parameter "{name}", which has choices,')
+        return _choices(name, described["choices"], described.get("descriptors"), unit)
+    if "levels" in described:
+        check_keys(described, ("levels", "unit"), f'parameter "{name}", which has levels,')
+        return Ordinal(_checked(name, described["levels"], "level"), unit)
+    if "descriptors" in described:
+        raise SpaceError(f'parameter "{name}" has descriptors and no choices.')
     for end in ("low", "high"):
         if end not in described:
             raise SpaceError(f'parameter "{name}" has no {end}; write {name} = {{ low = 0.0, high = 1.0 }}.')
@@ -238,16 +250,27 @@ def _described(name: str, described: Any) -> Parameter:
     settings = {key: described[key] for key in ("low", "high", "log", "step") if key in described}
     if not isinstance(settings.get("log", False), bool):
         raise SpaceError(f'parameter "{name}" has log = {settings["log"]!r}; it must be true or false.')
-    return Integer(**settings) if kind == "integer" else Real(**settings)
+    return Integer(**settings, unit=unit) if kind == "integer" else Real(**settings, unit=unit)
 
 
-def _choices(name: str, choices: Any) -> Categorical:
-    for choice in choices if isinstance(choices, list) else ():
-        if choice is not None and not isinstance(choice, str | int | float | bool):
-            raise SpaceError(
-                f'parameter "{name}" has the choice {choice!r}; choices are texts, numbers, true or false.'
-            )
-    return Categorical(choices)
+def _choices(name: str, choices: Any, descriptors: Any = None, unit: Any = None) -> Categorical:
+    checked = _checked(name, choices, "choice")
+    if isinstance(descriptors, Mapping) and isinstance(checked, list):
+        # The keys of a table are texts, also those of choices that are numbers.
+        own = {str(choice): choice for choice in checked}
+        unknown = [key for key in descriptors if key not in own]
+        if unknown:
+            raise SpaceError(f'parameter "{name}" has descriptors for {unknown[0]!r}, which is not one of its choices.')
+        descriptors = {own[key]: row for key, row in descriptors.items()}
+    return Categorical(checked, descriptors, unit)
+
+
+def _checked(name: str, values: Any, kind: str) -> Any:
+    """Values as TOML has them: no lists, tables or dates."""
+    for value in values if isinstance(values, list) else ():
+        if value is not None and not isinstance(value, str | int | float | bool):
+            raise SpaceError(f'parameter "{name}" has the {kind} {value!r}; {kind}s are texts, numbers, true or false.')
+    return values
 
 
 def renamed(table: Mapping[str, Any], old_names: Mapping[str, str], whose: str) -> dict[str, Any]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from xstar.errors import DataError, FileError, XstarError
-from xstar.files.cells import is_missing, read_cell, read_outcome, with_point
-from xstar.files.csv_text import parse
+from xstar.files.cells import CellReader, is_missing, number_format
+from xstar.files.csv_text import CsvText, parse
+from xstar.files.problems import Problems
+from xstar.files.titles import find_title, no_column, unit_of
+from xstar.files.written_numbers import NumberFormat
 from xstar.space import Listed, Space
 
 
@@ -37,55 +41,95 @@ class Row(NamedTuple):
     reason: str
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a table of any kind, with their numbers, and what its header says of its numbers."""
+
+    rows: Iterable[tuple[int, Any]]
+    units: Mapping[str, str | None] = field(default_factory=dict)
+    decimal_comma: bool = False
+
+
 def read(table: Any, space: Space, value: str, sd: str | None) -> list[Row]:
     """Return the results in a table; rows without a value are left out.
 
-    `value` and `sd` name columns; `sd` is by default a column "sd", if there is one.
+    `value` and `sd` name columns; `sd` is by default a column "sd", if there is one. If anything is wrong, one
+    complaint names all of it.
     """
-    rows: Iterable[tuple[int, Any]]
-    if isinstance(table, str | Path):
-        rows = _read_csv(Path(table), space, value, sd or "sd")
-    elif hasattr(table, "to_dict") and hasattr(table, "columns"):
-        records = table.to_dict(orient="records")
-        rows = enumerate(
-            ({str(name): None if is_missing(cell) else cell for name, cell in row.items()} for row in records), 1
-        )
-    elif isinstance(table, Iterable) and not isinstance(table, Mapping):
-        rows = enumerate(table, 1)
-    else:
-        raise DataError(
-            "a table is the path of a CSV file, a list of dictionaries or a DataFrame; received a "
-            f"{type(table).__name__}."
-        )
-    results = []
-    for k, row in rows:
-        if not isinstance(row, Mapping):
-            raise DataError(f"row {k} of the table must be a dictionary; received {row!r}.")
-        if value not in row:
-            raise DataError(f'row {k} of the table has no column "{value}"; it has {list(row)}.')
-        if sd is not None and sd not in row:
-            raise DataError(f'row {k} of the table has no column "{sd}"; it has {list(row)}.')
-        if row[value] is None or (isinstance(row[value], str) and not row[value].strip()):
+    needed = [value] if sd is None else [value, sd]
+    names = [*space.parameters, value, sd or "sd"]
+    found = _rows_of(table, space, names)
+    reader = CellReader(
+        space,
+        {
+            name: number_format(name, parameter, titled=found.units.get(name), comma=found.decimal_comma)
+            for name, parameter in space.parameters.items()
+        },
+        NumberFormat(value, found.units.get(value), found.decimal_comma, is_result=True),
+        NumberFormat(names[-1], found.units.get(value), found.decimal_comma),
+    )
+    fixed = {
+        name: parameter.decode(np.zeros(1)) for name, parameter in space.parameters.items() if parameter.block is None
+    }
+    problems, results = Problems(), []
+    known: dict[tuple[str, ...], dict[str, int]] = {}
+    for k, given in found.rows:
+        place = f"row {k} of the table"
+        row: dict[str, Any] = {}
+        with problems.at(place):
+            row = _by_name(given, names, needed, known)
+        if _is_blank(row.get(value)):
             continue
-        try:
-            results.append(_result(row, space, value, sd or "sd"))
-        except XstarError as error:
-            raise DataError(f"row {k} of the table: {error}") from error
+        missing = [name for name in space.parameters if name not in row and name not in fixed]
+        if missing:
+            with problems.at(place):
+                raise no_column(missing[0], list(map(str, given)))
+            continue
+        cells = {name: row[name] for name in space.parameters if name in row}
+        params = reader.read_params(cells, problems, place, fixed)
+        outcome = reader.read_outcome(row[value], row.get(names[-1]), problems, place)
+        if params is not None and outcome is not None:
+            results.append(Row(params, *outcome))
+    problems.complain()
     return results
 
 
-def _result(row: Mapping[str, Any], space: Space, value: str, sd: str) -> Row:
-    params = {}
-    for name, parameter in space.parameters.items():
-        if name not in row and parameter.block is not None:
-            raise DataError(f'there is no column "{name}".')
-        params[name] = read_cell(row[name], parameter, name) if name in row else parameter.decode(np.zeros(1))
-    return Row(space.accept(params), *read_outcome(row[value], row.get(sd), value, sd))
+def _is_blank(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-def _read_csv(path: Path, space: Space, value: str, sd: str) -> Iterator[tuple[int, dict[str, str]]]:
+def _by_name(
+    given: Any, names: list[str], needed: list[str], known: dict[tuple[str, ...], dict[str, int]]
+) -> dict[str, Any]:
+    """A row with the names of columns as they are looked for; what is `known` of other rows need not be found again."""
+    if not isinstance(given, Mapping):
+        raise DataError(f"it must be a dictionary; received {given!r}.")
+    cells, titles = list(given.values()), tuple(map(str, given))
+    if titles not in known:
+        places = {name: find_title(titles, name, names) for name in names}
+        known[titles] = {name: k for name, k in places.items() if k is not None}
+    missing = [name for name in needed if name not in known[titles]]
+    if missing:
+        raise no_column(missing[0], titles)
+    return {name: cells[k] for name, k in known[titles].items()}
+
+
+def _rows_of(table: Any, space: Space, names: list[str]) -> _Rows:
+    if isinstance(table, str | Path):
+        return _read_csv(Path(table), space, names)
+    if hasattr(table, "to_dict") and hasattr(table, "columns"):
+        records = table.to_dict(orient="records")
+        cleaned = ({str(name): None if is_missing(cell) else cell for name, cell in row.items()} for row in records)
+        return _Rows(enumerate(cleaned, 1))
+    if isinstance(table, Iterable) and not isinstance(table, Mapping):
+        return _Rows(enumerate(table, 1))
+    raise DataError(
+        f"a table is the path of a CSV file, a list of dictionaries or a DataFrame; received a {type(table).__name__}."
+    )
+
+
+def _read_csv(path: Path, space: Space, names: list[str]) -> _Rows:
     """The rows of a file that have anything in them, with their numbers below the header."""
-    names = [*space.parameters, value, sd]
     try:
         text = parse(path.read_bytes(), names)
         columns = {name: column for name in names if (column := text.column(name, names)) is not None}
@@ -94,10 +138,16 @@ def _read_csv(path: Path, space: Space, value: str, sd: str) -> Iterator[tuple[i
     except (OSError, XstarError) as error:
         raise FileError(f"{str(path)!r} cannot be read as a table: {error}") from error
     choices = {name for name, parameter in space.parameters.items() if isinstance(parameter, Listed)}
-    decimal_comma = text.has_decimal_commas(column for name, column in columns.items() if name not in choices)
+    return _Rows(
+        _records(text, columns),
+        {name: unit_of(text.header[column]) for name, column in columns.items()},
+        text.has_decimal_commas(column for name, column in columns.items() if name not in choices),
+    )
+
+
+def _records(text: CsvText, columns: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
     own = {column: name for name, column in columns.items()}
     header = [own.get(k, name.strip()) for k, name in enumerate(text.header)]
     for record in text.records:
-        row = {name: record.cells[k] if k < len(record.cells) else "" for k, name in enumerate(header)}
-        numbers = {name: with_point(row[name]) for name in columns if name not in choices} if decimal_comma else {}
-        yield record.row - 1, {**row, **numbers}
+        cells = [*record.cells, *[""] * (len(header) - len(record.cells))]
+        yield record.row - 1, dict(zip(header, cells, strict=False))

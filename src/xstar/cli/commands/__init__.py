@@ -8,7 +8,23 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from xstar.cli.commands import ask, csv, dashboard, explain, export, fail, recommend, run, status, tell, where
+from xstar.cli.commands import (
+    ask,
+    completion,
+    csv,
+    dashboard,
+    doctor,
+    explain,
+    export,
+    fail,
+    init,
+    recommend,
+    report,
+    run,
+    status,
+    tell,
+    where,
+)
 from xstar.cli.console import Console
 
 
@@ -28,7 +44,8 @@ class Command(Protocol):
 
 
 COMMANDS: dict[str, Command] = {
-    "run": run, "ask": ask, "tell": tell, "fail": fail, "status": status, "recommend": recommend, "where": where,
-    "explain": explain, "export": export, "csv": csv, "dashboard": dashboard,
+    "init": init, "run": run, "ask": ask, "tell": tell, "fail": fail, "status": status, "recommend": recommend,
+    "where": where, "explain": explain, "report": report, "export": export, "csv": csv, "dashboard": dashboard,
+    "doctor": doctor, "completion": completion,
 }  # fmt: skip
 """In the order of `xstar --help`."""

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from xstar.cli.arguments import add_study, positive_integer
-from xstar.cli.console import Console, listed
+from xstar.cli.console import Console
 from xstar.errors import SpaceExhausted
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Begin trials and answer with their numbers and parameters."""
+    from xstar.cli.in_words import lines_of
     from xstar.cli.opening import open_named
     from xstar.cli.trials import begin, check_not_exhausted
 
@@ -42,6 +43,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         trial, _ = begin(opened, snapshot)
         asked.append(trial)
     answers = [{"number": trial.number, "params": trial.params} for trial in asked]
-    text = "\n".join(f"trial {trial.number}\n{listed(trial.params)}" for trial in asked)
+    text = "\n".join(
+        f"trial {trial.number}\n{lines_of({name: str(value) for name, value in trial.params.items()})}"
+        for trial in asked
+    )
     console.answer(text, answers[0] if options.count is None else answers)
     return 0

@@ -8,7 +8,6 @@ from typing import Any
 
 from xstar.cli.arguments import add_json
 from xstar.cli.console import Console
-from xstar.errors import SettingsError
 
 SUMMARY = "suggest new rows of a spreadsheet"
 DETAILS = """
@@ -27,22 +26,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Read the results in the file, add rows to run, and say what is known so far."""
+    from xstar.cli.in_words import doubts, how_read, lines_of, shown
+    from xstar.cli.opening import definition_of
     from xstar.cli.sheet import step
-    from xstar.files.definition import Definition
     from xstar.numerics.checks import integer
 
     path = Path(options.file)
-    described = Path(options.definition) if options.definition else path.with_suffix(".toml")
-    if not described.exists():
-        raise SettingsError(
-            f"there is no definition {str(described)!r} of the columns of {path.name!r}; write one (xstar --help shows "
-            "how) or name it with --definition."
-        )
-    definition = Definition.read(described)
-    progress = step(path, definition, integer(options.batch, "batch", 1))
+    definition = definition_of(path, options.definition)
+    with console.working("choosing rows"):
+        progress = step(path, definition, integer(options.batch, "batch", 1))
     data: dict[str, Any] = {
         "added": progress.added, "open": progress.open, "done": progress.done, "failed": progress.failed,
-        "exhausted": progress.exhausted,
+        "exhausted": progress.exhausted, "parameters": how_read(definition.space, definition.whole_by_bounds),
     }  # fmt: skip
     counts = f"{progress.done} done, {progress.failed} failed, {progress.open} to run"
     lines = [f"{path.name}: {counts}, of them {len(progress.added)} new"]
@@ -57,9 +52,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         data["recommendation"] = {
             "params": best.params, "mean": best.mean, "sd": best.sd, "confirmed": best.confirmed,
         }  # fmt: skip
-        shown = ", ".join(f"{name} = {value}" for name, value in best.params.items())
-        lines.append(f"recommended so far: {shown}, for {best.value_in_words}")
+        texts = shown(best.params, definition.space)
+        point = ", ".join(f"{name} = {text}" for name, text in texts.items())
+        lines.append(f"recommended so far: {point}, for {best.value_in_words}")
+    if not progress.done and not progress.failed:
+        lines.append(f"how parameters are read:\n{lines_of(data['parameters'], ':')}")
     if progress.added:
         lines.append(f"fill in {definition.result!r} in the new rows and run the same command again")
     console.answer("\n".join(lines), data)
+    if not progress.done and not progress.failed:
+        for doubt in doubts(definition):
+            console.note(doubt)
     return 0

@@ -6,8 +6,8 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from xstar.cli.arguments import add_study
-from xstar.cli.console import Console, listed
+from xstar.cli.arguments import add_source
+from xstar.cli.console import Console
 
 if TYPE_CHECKING:
     from xstar.optimizer import Optimizer
@@ -18,20 +18,27 @@ DETAILS = ""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_study(parser)
+    add_source(parser)
     parser.add_argument("--tested", action="store_true", help="of those that have been evaluated")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer with the recommendation."""
-    from xstar.cli.opening import open_named
+    from xstar.cli.opening import open_source
 
-    answer(open_named(options, console).optimizer_with_results(), console, tested=options.tested)
+    source = open_source(options, console)
+    answer(source.optimizer(), console, tested=options.tested, notes=source.remarks)
     return 0
 
 
 def answer(optimizer: Optimizer, console: Console, *, tested: bool = False, **more: Any) -> None:
     """Answer with the recommendation, and whatever else an answer in JSON should have."""
-    best = optimizer.recommend(tested=tested)
+    from xstar.cli.in_words import lines_of, shown
+
+    with console.working("fitting the model"):
+        best = optimizer.recommend(tested=tested)
     likely = "" if best.feasibility == 1.0 else f"\nP(feasible) {best.feasibility:.0%}"
-    console.answer(f"{listed(best.params)}\nvalue there: {best.value_in_words}{likely}", {**asdict(best), **more})
+    console.answer(
+        f"{lines_of(shown(best.params, optimizer.space))}\nvalue there: {best.value_in_words}{likely}",
+        {**asdict(best), **more},
+    )

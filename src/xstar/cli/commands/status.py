@@ -3,55 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import math
+from collections import Counter
 
-from xstar.cli.arguments import add_study
-from xstar.cli.console import Console, listed
+from xstar.cli.arguments import add_source
+from xstar.cli.console import Console
 
 SUMMARY = "say how the study stands"
-DETAILS = ""
+DETAILS = " It says how each parameter is read, and which are not in the model."
+STATES = ("done", "failed", "running", "to run", "waiting", "pruned", "withdrawn")
+"""In the order of their counts."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_study(parser)
+    add_source(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer how the study stands."""
-    from optuna.trial import TrialState
+    from xstar.cli.in_words import doubts, how_read, lines_of, shown
+    from xstar.cli.opening import open_source
 
-    from xstar.cli.opening import open_named
-    from xstar.cli.trials import STATE_WORDS
-    from xstar.direction import Direction
-    from xstar.integrations.optuna.records import WITHDRAWN
-
-    opened = open_named(options, console)
-    study = opened.study
-    trials = study.get_trials(deepcopy=False)
-    withdrawn = sum(WITHDRAWN in trial.user_attrs for trial in trials)
-    counts = {word: sum(trial.state == state for trial in trials) for state, word in STATE_WORDS.items()}
-    counts["failed"] -= withdrawn
-    counts["withdrawn"] = withdrawn
-    done = [trial for trial in trials if trial.state == TrialState.COMPLETE and math.isfinite(trial.value or 0.0)]
-    direction = study.direction.name.lower()
-    best = Direction.parse(direction).best(done, lambda trial: trial.value or 0.0)
-    running = [trial.number for trial in trials if trial.state == TrialState.RUNNING]
+    source = open_source(options, console)
+    found = Counter(trial.state for trial in source.listed)
+    counts = {state: found[state] for state in STATES if found[state]}
+    best, running, definition = source.best(), source.running(), source.definition
+    known = {} if source.space is None else how_read(source.space, definition.whole_by_bounds if definition else ())
     data = {
-        "study": study.study_name,
-        "storage": opened.address,
-        "direction": direction,
-        "trials": {word: count for word, count in counts.items() if count},
+        "study": source.name,
+        "storage": source.address,
+        "direction": source.direction,
+        "trials": counts,
         "running": running,
         "best": None if best is None else {"number": best.number, "value": best.value, "params": best.params},
+        "parameters": known,
+        "notes": source.remarks,
     }
+    what = "" if source.result == "value" else f" {source.result}"
+    unit = "" if definition is None or definition.unit is None else f" {definition.unit}"
     lines = [
-        f"{study.study_name}: to {direction}, in {opened.address}",
-        ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no trials yet",
+        f"{source.name}: to {source.direction}{what}, in {source.address}",
+        ", ".join(f"{count} {word}" for word, count in counts.items()) or "no trials yet",
     ]
     if running:
-        lines.append(f"running: {', '.join(f'#{number}' for number in running)}")
+        lines.append(_numbers(running, source.counted_in))
     if best is not None:
-        lines.append(f"best observed: {best.value!r} in trial {best.number}\n{listed(best.params)}")
+        lines.append(f"best observed: {best.value!r}{unit} in {source.counted_in} {best.number}")
+        lines.append(lines_of(shown(best.params, source.space)))
+    if known:
+        lines.append(f"how parameters are read:\n{lines_of(known, ':')}")
     console.answer("\n".join(lines), data)
+    if definition is not None and best is None:
+        for doubt in doubts(definition):
+            console.note(doubt)
     return 0
+
+
+def _numbers(numbers: list[int], counted_in: str) -> str:
+    """Which evaluations are open."""
+    if counted_in == "trial":
+        return f"running: {', '.join(f'#{number}' for number in numbers)}"
+    return f"to run: {'row' if len(numbers) == 1 else 'rows'} {', '.join(map(str, numbers))}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from xstar.cli.arguments import add_study, positive_integer
+from xstar.cli.arguments import add_source, positive_integer
 from xstar.cli.console import Console
 
 SUMMARY = "say where the optimum is, and how much is left to gain"
@@ -14,15 +14,17 @@ DETAILS = ""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_study(parser)
+    add_source(parser)
     parser.add_argument("--samples", type=positive_integer, default=200, metavar="N", help="draws of the optimum (200)")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer with credible intervals of the optimum and quantiles of the regret."""
-    from xstar.cli.opening import open_named
+    from xstar.cli.opening import open_source
 
-    found = open_named(options, console).optimizer_with_results().where(options.samples)
+    source = open_source(options, console)
+    with console.working("drawing where the optimum is"):
+        found = source.optimizer().where(options.samples)
     data = {
         "intervals": {
             name: {str(choice): share for choice, share in interval.items()} if isinstance(interval, dict) else interval
@@ -32,6 +34,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         "left_to_gain": {"median": found.regret_quantile(0.5), "95%": found.regret_quantile(0.95)},
         "recommendation": asdict(found.recommendation),
         "samples": found.params,
+        "notes": source.remarks,
     }
     console.answer(str(found), data)
     return 0

@@ -18,6 +18,7 @@ import json
 import logging
 import math
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -73,9 +74,18 @@ def to_distribution(parameter: Parameter) -> BaseDistribution:
     raise SpaceError(f"{type(parameter).__name__} has no distribution in Optuna.")
 
 
-def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
-    """Return the space of some distributions."""
-    return Space({name: to_parameter(distribution) for name, distribution in distributions.items()})
+def to_space(distributions: Mapping[str, BaseDistribution], known: Mapping[str, Parameter] | None = None) -> Space:
+    """Return the space of some distributions.
+
+    `known` parameters say more than their distributions do: an order, descriptors, a unit. They are taken where their
+    distribution is the one that is meant.
+    """
+    parameters = {}
+    for name, distribution in distributions.items():
+        own = (known or {}).get(name)
+        meant = own is not None and to_distribution(own) == distribution
+        parameters[name] = own if own is not None and meant else to_parameter(distribution)
+    return Space(parameters)
 
 
 def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
@@ -93,6 +103,13 @@ def common_distributions(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistrib
                 latest.update((name, found) for name, found in trial.distributions.items() if name in names)
             return {name: latest[name] for name in sorted(names)}
     return {}
+
+
+def left_out(trials: Sequence[FrozenTrial], names: Collection[str]) -> dict[str, int]:
+    """Return the parameters that complete trials have and that are not among `names`, and how many have them."""
+    complete = [trial.distributions for trial in trials if trial.state == TrialState.COMPLETE]
+    counts = Counter(name for known in complete for name in known if name not in names)
+    return dict(sorted(counts.items()))
 
 
 def share(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from xstar.integrations.optuna.snapshot import SharedSuggestion, Snapshot
 from xstar.methods import Method, find_method
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
+from xstar.space import Parameter
 from xstar.trial import Trial, check_sd
 
 _logger = logging.getLogger(__name__)
@@ -75,8 +77,9 @@ class XstarSampler(BaseSampler):
     independent_sampler : BaseSampler, optional
         For parameters outside the common search space: those of the first trial, and conditional ones. By default they
         are drawn at random, as a function of the seed, the trial's number and their name.
-    search_space : dict of distributions, optional
-        All distributions, if they are known beforehand: then already the first trial is part of the design, and
+    search_space : dict of distributions or parameters, optional
+        All distributions (or parameters of xstar, which may have an order, descriptors and units that distributions
+        do not have), if they are known beforehand: then already the first trial is part of the design, and
         suggestions are those of `Optimizer` with the same seed and data. By default it is what all complete trials
         have in common, with the latest ranges.
     noise : float, optional
@@ -121,7 +124,7 @@ class XstarSampler(BaseSampler):
         n_startup_trials: int | None = None,
         n_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: Mapping[str, BaseDistribution | Parameter] | None = None,
         noise: float | None = None,
         stale_after: float | None = 86_400.0,
         use_pruned: bool = True,
@@ -136,6 +139,7 @@ class XstarSampler(BaseSampler):
         )
         self.n_trials = None if n_trials is None else integer(n_trials, "n_trials", 1)
         self.search_space = None if search_space is None else _check_distributions(search_space)
+        self._parameters = {name: given for name, given in (search_space or {}).items() if isinstance(given, Parameter)}
         self.noise = None if noise is None else check_sd(noise, "noise")
         self.stale_after = None if stale_after is None else positive(stale_after, "stale_after")
         self.use_pruned = use_pruned
@@ -240,6 +244,10 @@ class XstarSampler(BaseSampler):
         SettingsError
             If the parameters are not known yet.
         """
+        return self._whole(study, search_space).optimizer
+
+    def _whole(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Snapshot:
+        """The study as it is now."""
         trials = study.get_trials(deepcopy=False)
         known = search_space or self.search_space or records.common_distributions(trials)
         if not known:
@@ -247,14 +255,14 @@ class XstarSampler(BaseSampler):
                 f"the study {study.study_name!r} has no complete trial yet, so its parameters are not known; pass "
                 "search_space= to the sampler to name them."
             )
-        return self.snapshot(study, trials, known).optimizer
+        return self.snapshot(study, trials, known)
 
     def snapshot(
         self, study: Study, trials: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
     ) -> Snapshot:
         """Return what trials just read from a study say, with the sampler's settings."""
         direction = Direction.parse(study.direction.name.lower())
-        space = records.to_space(distributions)
+        space = records.to_space(distributions, self._parameters)
         stale = frozenset(records.stale_trials(study, trials, self.stale_after))
         evidence = records.to_trials(
             trials, distributions, space, direction=direction, use_pruned=self.use_pruned, without=stale
@@ -328,15 +336,18 @@ class XstarSampler(BaseSampler):
         return any(bool(np.all(np.abs(space.encode(other.params) - row) < close)) for other in news)
 
 
-def _check_distributions(search_space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
-    for name, distribution in dict(search_space).items():
+def _check_distributions(search_space: Mapping[str, BaseDistribution | Parameter]) -> dict[str, BaseDistribution]:
+    found = {}
+    for name, given in dict(search_space).items():
+        distribution = records.to_distribution(given) if isinstance(given, Parameter) else given
         if not isinstance(distribution, BaseDistribution):
             raise SettingsError(
                 f'search_space has {distribution!r} for "{name}"; it needs distributions of Optuna, for example '
                 "FloatDistribution(0.0, 1.0)."
             )
-    records.to_space(search_space)  # which complains about what it cannot hold
-    return dict(search_space)
+        found[name] = distribution
+    records.to_space(found)  # which complains about what it cannot hold
+    return found
 
 
 def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimizer:
@@ -361,6 +372,11 @@ def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimiz
     ValueError
         If the study has several objectives.
 
+    Warns
+    -----
+    UserWarning
+        If parameters or results of the study are not in the model: those that only some trials have, for example.
+
     Examples
     --------
     >>> import optuna
@@ -373,7 +389,10 @@ def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimiz
     """
     _check_single(study)
     own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler()
-    return (sampler or own).optimizer(study)
+    snapshot = (sampler or own)._whole(study)
+    for remark in snapshot.remarks:
+        warnings.warn(f"study {study.study_name!r}: {remark}", UserWarning, stacklevel=2)
+    return snapshot.optimizer
 
 
 def _check_single(study: Study) -> None:

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from optuna.distributions import BaseDistribution
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
+from xstar.integrations.optuna import records
 from xstar.optimizer import Optimizer
 from xstar.space import Space
 from xstar.trial import Trial
@@ -40,6 +41,32 @@ class Snapshot:
         """Numbers of trials of which nothing new will be heard: those in evidence, stale ones, finished ones."""
         finished = {trial.number for trial in self.trials if trial.state.is_finished()}
         return frozenset({*finished, *self.stale, *(trial.number for trial in self.evidence)})
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What of the study is not in the model, and why, in sentences."""
+        complete = [trial for trial in self.trials if trial.state == TrialState.COMPLETE]
+        said = []
+        left_out = records.left_out(self.trials, self.space.parameters)
+        if left_out:
+            shown = ", ".join(f'"{name}" ({count} of {len(complete)} results)' for name, count in left_out.items())
+            partly = any(count < len(complete) for count in left_out.values())
+            why = "only what all results have can be" if partly else "the definition or search space does not name them"
+            said.append(
+                f"not in the model: {shown}; {why}. What they change looks like noise to it; parameters that depend on "
+                "others are best studied one branch at a time."
+            )
+        known = {trial.number for trial in self.evidence}
+        silent = [
+            trial for trial in complete
+            if trial.number not in known and records.WITHDRAWN not in trial.user_attrs
+        ]  # fmt: skip
+        if silent:
+            lacking = [name for name in self.space.parameters if any(name not in trial.params for trial in silent)]
+            names = ", ".join(f'"{name}"' for name in lacking)
+            why = f"they lack {names}" if lacking else "their values do not fit the parameters as they are now"
+            said.append(f"not in the model: {len(silent)} of {len(complete)} results; {why}.")
+        return tuple(said)
 
     def is_older_than(self, trial: FrozenTrial) -> bool:
         """Return whether other trials have begun between the snapshot and a trial."""
