@@ -81,7 +81,7 @@ def expected_to_fail(searching):
     """What scikit-learn expects of `RandomizedSearchCV` too, with a regressor."""
     if isinstance(searching.estimator, LogisticRegression):
         return {}
-    return {"check_supervised_y_2d": "the warning of the inner estimator is given, but not by the search"}
+    return {"check_supervised_y_2d": "Ridge takes a y of two dimensions without a warning"}
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # scikit-learn's, of infinite y
