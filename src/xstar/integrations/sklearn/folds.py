@@ -10,8 +10,8 @@ candidate's own. A diverged candidate has fold effects of its own, and no say in
 
 Only a part of the rest is noise to a model of smooth functions: candidates with almost the same parameters do almost
 the same on every fold, and what they share is the shape of the score on these folds. So half of the standard error is
-told. As far as eight seeds of four problems can tell, that does as well as all of it, or as none, where noise is learned
-from the means alone; and the spread of the fold scores as it is blurs what the search could tell apart
+told. That does better than all of it, and than the spread of the fold scores as it is, which blurs what the search
+could tell apart; and about as well as none, where noise is learned from the means alone
 (`python -m benchmarks.cross_validation`).
 
 Notation
