@@ -18,7 +18,7 @@ from xstar.cards import card
 from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import as_float
-from xstar.numerics.rounding import with_digits
+from xstar.numerics.rounding import with_digits, with_sd
 from xstar.space import Point, same
 
 State = Literal["pending", "done", "failed", "withdrawn"]
@@ -129,7 +129,7 @@ class Recommendation:
     @property
     def value_in_words(self) -> str:
         """The value there, and whether it rests on an evaluation."""
-        return f"{self.mean:.6g} ± {self.sd:.2g} ({'evaluated' if self.confirmed else 'not evaluated yet'})"
+        return f"{with_sd(self.mean, self.sd)} ({'evaluated' if self.confirmed else 'not evaluated yet'})"
 
     def __str__(self) -> str:
         params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
@@ -205,7 +205,7 @@ class Explanation:
     def _lines(self) -> list[tuple[str, str]]:
         lines = [
             ("expected information", f"{self.bits:.3g} bits about where the optimum is"),
-            ("prediction", f"{self.mean:.6g} ± {self.sd:.2g}"),
+            ("prediction", with_sd(self.mean, self.sd)),
             ("place", f"{self.nearest:.3f} from the nearest told point (in the unit cube)"),
             ("exploration", f"{self.exploration:.0%} of what could be known there is still unknown"),
         ]
@@ -385,7 +385,7 @@ def summarize(trial: Trial) -> str:
     params = ", ".join(f"{name}={_short(value)}" for name, value in trial.params.items())
     outcome = {
         "pending": "pending",
-        "done": f"{trial.value!r}",
+        "done": "" if trial.value is None else with_digits(trial.value, 6),
         "failed": f"failed: {trial.reason}",
         "withdrawn": "withdrawn",
     }[trial.state]

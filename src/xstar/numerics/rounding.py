@@ -27,6 +27,19 @@ def with_digits(value: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def with_sd(value: float, sd: float) -> str:
+    """Return a value with its standard deviation, and no more digits than that allows.
+
+    Examples
+    --------
+    >>> from xstar.numerics.rounding import with_sd
+    >>> [with_sd(0.925314, 0.0123), with_sd(-3163.7, 41.0), with_sd(2.5, 0.0)]
+    ['0.925 ± 0.012', '-3164 ± 41', '2.5 ± 0']
+    """
+    shown = to_resolution(value, sd / 20) if sd > 0.0 else with_digits(value, 6)
+    return f"{shown} ± {with_digits(sd, 2)}"
+
+
 def to_resolution(value: float, resolution: float) -> str:
     """Return a number rounded to about a resolution, a positive one.
 
