@@ -7,17 +7,20 @@ from xstar.version import __version__
 
 if TYPE_CHECKING:
     from xstar import acquisition, errors, gp, integrations, lockstep, plots, report, search
+    from xstar.beliefs import Calibration, Importance, OptimumPosterior
     from xstar.errors import DegradedWarning, SpaceExhausted, XstarError
     from xstar.methods import Method
     from xstar.optimizer import Optimizer
     from xstar.run import Result, maximize, minimize, optimize
     from xstar.space import Categorical, Integer, Ordinal, Real, Space
-    from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, Value
+    from xstar.trial import Explanation, Recommendation, Trial, Value
 
 __all__ = [
+    "Calibration",
     "Categorical",
     "DegradedWarning",
     "Explanation",
+    "Importance",
     "Integer",
     "Method",
     "Optimizer",
@@ -51,7 +54,8 @@ _HOMES = {
     "optimizer": ("Optimizer",),
     "run": ("Result", "maximize", "minimize", "optimize"),
     "space": ("Categorical", "Integer", "Ordinal", "Real", "Space"),
-    "trial": ("Explanation", "OptimumPosterior", "Recommendation", "Trial", "Value"),
+    "beliefs": ("Calibration", "Importance", "OptimumPosterior"),
+    "trial": ("Explanation", "Recommendation", "Trial", "Value"),
 }
 
 

@@ -19,10 +19,13 @@ from typing import Any, SupportsFloat, overload
 
 import numpy as np
 
+from xstar.beliefs import Calibration, Importance, OptimumPosterior
 from xstar.cards import card
 from xstar.direction import Direction
 from xstar.engine import Evidence, Model, Models, Settings, answers, gather
+from xstar.engine.calibration import calibration
 from xstar.engine.evidence import noise_of
+from xstar.engine.importance import importance
 from xstar.engine.suggest import needs_model, suggest
 from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
@@ -35,7 +38,7 @@ from xstar.numerics.checks import array_of, integer
 from xstar.numerics.rounding import with_digits
 from xstar.numerics.threads import limited_threads
 from xstar.space import Point, Space, SpaceLike
-from xstar.trial import Explanation, OptimumPosterior, Recommendation, Trial, TrialLike, Value, check_sd, check_value
+from xstar.trial import Explanation, Recommendation, Trial, TrialLike, Value, check_sd, check_value
 
 SHOWN_TRIALS = 8
 """Trials that a notebook shows of an optimizer: the last ones."""
@@ -582,7 +585,8 @@ class Optimizer:
         Returns
         -------
         mean, sd : ndarray of shape (m,)
-            Of the function, in the user's units.
+            Of the function, in the user's units. Where nothing is known, they may be far from anything told
+            (`plausible`).
 
         Raises
         ------
@@ -643,6 +647,63 @@ class Optimizer:
             model = self._models.model(self._settings, evidence)
             diagnostics = {} if known is None else known.diagnostics
             return answers.explanation(model, params, evidence.pending, diagnostics)
+
+    def importance(self, num_points: int = 256) -> Importance:
+        """Compute how much each parameter matters, for the values and for what evaluations tell.
+
+        Parameters
+        ----------
+        num_points : int
+            Pairs of points from which the shares are estimated.
+
+        Returns
+        -------
+        Importance
+            Total Sobol indices with 90 % intervals.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+
+        Examples
+        --------
+        >>> import xstar
+        >>> opt = xstar.Optimizer([(0.0, 1.0), (0.0, 1.0)], method="logei", num_initial=12, noise=0.0)
+        >>> for trial in opt.ask(12):
+        ...     _ = opt.tell(trial, trial.x[0] ** 2)
+        >>> opt.importance().ranked
+        ['x0', 'x1']
+        """
+        integer(num_points, "num_points", 2)
+        evidence = self._gather()
+        with self._limits():
+            return importance(self._model(evidence), evidence.pending, num_points)
+
+    def calibration(self) -> Calibration:
+        """Predict every value told from all the others.
+
+        Returns
+        -------
+        Calibration
+            Predictions with 95 % intervals, and the values that surprise; without entries for fewer than three values.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        """
+        with self._limits():
+            return calibration(self._model(), self.trials)
+
+    @property
+    def plausible(self) -> tuple[float, float]:
+        """Values that something supports: between those told, and as far beyond as these are apart.
+
+        Where the model extrapolates, `predict` may return others; `explain`, `recommend` and pictures say so.
+        """
+        with self._limits():
+            return self._model().plausible
 
     # Tables and files
 

@@ -1,4 +1,4 @@
-"""What goes in and comes out: trials, recommendations, explanations, where the optimum is.
+"""What goes in and comes out: trials, recommendations, explanations.
 
 All of them are records: they change nothing and compute nothing but views of themselves.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,10 +18,12 @@ from xstar.errors import DataError
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import as_float
 from xstar.numerics.rounding import with_digits, with_sd
-from xstar.space import Point, same
+from xstar.space import Point
 
 State = Literal["pending", "done", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
+EXTRAPOLATED = ", far beyond every value told"
+"""What is said of a prediction that nothing like it supports."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class Recommendation:
         The probability that an evaluation there is feasible; 1 if none has failed.
     confirmed : bool
         Whether the point has been evaluated.
+    extrapolated : bool
+        Whether the mean is farther from all values told than they are from each other.
     """
 
     params: Mapping[str, Any]
@@ -125,11 +128,13 @@ class Recommendation:
     sd: float
     feasibility: float = 1.0
     confirmed: bool = False
+    extrapolated: bool = False
 
     @property
     def value_in_words(self) -> str:
         """The value there, and whether it rests on an evaluation."""
-        return f"{with_sd(self.mean, self.sd)} ({'evaluated' if self.confirmed else 'not evaluated yet'})"
+        known = "evaluated" if self.confirmed else "not evaluated yet"
+        return f"{with_sd(self.mean, self.sd)} ({known}{EXTRAPOLATED if self.extrapolated else ''})"
 
     def __str__(self) -> str:
         params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
@@ -179,6 +184,8 @@ class Explanation:
         looked at.
     left : float or None
         What was expected to be left to find above the best tested point then, likewise.
+    extrapolated : bool
+        Whether the predicted value is farther from all values told than they are from each other.
     """
 
     params: Mapping[str, Any]
@@ -193,6 +200,7 @@ class Explanation:
     purpose: str | None = None
     gain: float | None = None
     left: float | None = None
+    extrapolated: bool = False
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<22} {text}" for label, text in self._lines())
@@ -205,7 +213,7 @@ class Explanation:
     def _lines(self) -> list[tuple[str, str]]:
         lines = [
             ("expected information", f"{self.bits:.3g} bits about where the optimum is"),
-            ("prediction", with_sd(self.mean, self.sd)),
+            ("prediction", with_sd(self.mean, self.sd) + (EXTRAPOLATED if self.extrapolated else "")),
             ("place", f"{self.nearest:.3f} from the nearest told point (in the unit cube)"),
             ("exploration", f"{self.exploration:.0%} of what could be known there is still unknown"),
         ]
@@ -230,116 +238,6 @@ class Explanation:
             )
         left = "" if self.left is None else f": {self.left:.2g} may be left above the best tested point"
         return f"looks for {'a better value' if self.purpose == 'improve' else 'the optimum'}{left}"
-
-
-@dataclass(frozen=True)
-class OptimumPosterior:
-    """Where the optimum may be: draws of its place, and of what the recommendation leaves to gain.
-
-    Attributes
-    ----------
-    params : dict of list
-        Sampled optima: for each parameter, its value in every sample.
-    regret : ndarray
-        How much better the optimum of each sampled function is than its value at the recommendation, in the user's
-        units; infinite while all values are the same, because nothing is known of their scale then.
-    recommendation : Recommendation
-        What the regret is measured from.
-    unordered : frozenset of str
-        The categorical parameters.
-    levels : dict of tuple
-        The levels of the ordinal parameters, in their order.
-
-    Examples
-    --------
-    >>> import xstar
-    >>> opt = xstar.Optimizer([(0.0, 1.0)], noise=0.0)
-    >>> for x in (0.0, 0.2, 0.4, 0.7, 1.0):
-    ...     _ = opt.tell([x], -((x - 0.3) ** 2))
-    >>> low, high = opt.where(50).interval("x0", 0.9)
-    >>> 0.28 < low < high < 0.32
-    True
-    """
-
-    params: Mapping[str, list[Any]]
-    regret: HostArray
-    recommendation: Recommendation
-    unordered: frozenset[str] = frozenset()
-    levels: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.regret)
-
-    def interval(self, name: str, probability: float = 0.9) -> tuple[Any, Any] | dict[Any, float]:
-        """Return the central credible interval of a parameter.
-
-        Parameters
-        ----------
-        name : str
-            Of the parameter.
-        probability : float
-            That the optimum is inside.
-
-        Returns
-        -------
-        tuple or dict
-            The ends; for a categorical parameter, the probability of each choice seen. Choices that cannot be keys of
-            a dictionary are named by their `repr`.
-        """
-        values = self.params[name]
-        if name in self.unordered:
-            names = [value if isinstance(value, Hashable) else repr(value) for value in values]
-            return {value: count / len(values) for value, count in Counter(names).items()}
-        tail = (1.0 - probability) / 2.0
-        if name in self.levels:
-            levels = self.levels[name]
-            ranks = [next(k for k, level in enumerate(levels) if same(level, value)) for value in values]
-            ends = np.quantile(ranks, [tail, 1.0 - tail], method="inverted_cdf")
-            return levels[int(ends[0])], levels[int(ends[1])]
-        whole = all(isinstance(value, int) for value in values)
-        low, high = np.quantile(np.array(values, dtype=np.float64), [tail, 1.0 - tail],
-                                method="inverted_cdf" if whole else "linear")  # fmt: skip
-        return (int(low), int(high)) if whole else (float(low), float(high))
-
-    def intervals(self, probability: float = 0.9) -> dict[str, Any]:
-        """Return the credible interval of every parameter, as `interval` has it."""
-        return {name: self.interval(name, probability) for name in self.params}
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        title, *lines = str(self).splitlines()
-        rows = [line.strip().split(": ", 1) for line in lines]
-        return card(f"Where {title.rstrip(',')}", rows)
-
-    def regret_quantile(self, probability: float = 0.95) -> float:
-        """Return how much is left to gain at most, with a probability.
-
-        Parameters
-        ----------
-        probability : float
-            Of the bound.
-
-        Returns
-        -------
-        float
-            In the user's units.
-        """
-        return float(np.quantile(self.regret, probability, method="higher"))
-
-    def __str__(self) -> str:
-        lines = [f"the optimum is, with 90 % probability (from {len(self)} samples),"]
-        for name, interval in self.intervals().items():
-            if isinstance(interval, dict):
-                ranked = sorted(interval.items(), key=lambda item: -item[1])
-                shown = ", ".join(f"{value!r} ({share:.0%})" for value, share in ranked[:5])
-            else:
-                shown = " to ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in interval)
-            lines.append(f"  {name}: {shown}")
-        if np.isinf(self.regret_quantile(0.5)):
-            lines.append("left to gain: unknown, because all values are the same")
-        else:
-            lines.append(f"left to gain: {self.regret_quantile(0.5):.3g} (median), {self.regret_quantile():.3g} (95 %)")
-        return "\n".join(lines)
 
 
 TrialLike: TypeAlias = Trial | int | Point

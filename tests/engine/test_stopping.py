@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from xstar.beliefs import OptimumPosterior
 from xstar.engine.stopping import Tolerance
-from xstar.trial import OptimumPosterior, Recommendation
+from xstar.trial import Recommendation
 
 HERE = Recommendation({"x": 0.0}, 0.0, 1.0)
 

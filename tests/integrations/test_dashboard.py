@@ -21,10 +21,10 @@ from optuna.trial import TrialState, create_trial
 from tests.waiting import wait_until
 from xstar import Categorical, Integer, Method, Optimizer, Real, Trial
 from xstar.acquisition import PES
+from xstar.beliefs import OptimumPosterior
 from xstar.errors import SettingsError
 from xstar.gp import MAP, Matern52
 from xstar.integrations import dashboard
-from xstar.trial import OptimumPosterior
 from xstar.views.figures import parts
 from xstar.views.plots import most_sensitive
 

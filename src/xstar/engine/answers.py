@@ -1,4 +1,7 @@
-"""What a model says, in the user's units: the recommendation, where the optimum is, why a point is worth evaluating."""
+"""What a model says, in the user's units: the recommendation, where the optimum is, why a point is worth evaluating.
+
+How much each parameter matters is in `importance`, how well values are predicted in `calibration`.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,16 @@ from typing import Any
 import numpy as np
 
 from xstar.acquisition import PES
+from xstar.beliefs import OptimumPosterior
 from xstar.engine.model import Model
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.search.domain import Domain
-from xstar.space import Categorical, Ordinal
-from xstar.trial import Explanation, OptimumPosterior, Recommendation
+from xstar.numerics.groups import groups_of
+from xstar.search.domain import Choice, Domain, Interval
+from xstar.trial import Explanation, Recommendation
+
+GROUPED = 400
+"""Sampled optima among which groups are looked for, at most."""
 
 
 def recommendation(model: Model, part: Domain | None = None) -> Recommendation:
@@ -39,6 +46,7 @@ def _recommendation(model: Model, row: HostArray) -> Recommendation:
         float(sd[0]),
         float(model.feasible(row[None])[0]),
         model.evidence.was_tested(row),
+        not model.is_plausible(float(mean[0])),
     )
 
 
@@ -51,9 +59,16 @@ def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]
     params = {name: [point[name] for point in points] for name in space.parameters}
-    unordered = frozenset(name for name, kind in space.parameters.items() if isinstance(kind, Categorical))
-    levels = {name: kind.alternatives for name, kind in space.parameters.items() if isinstance(kind, Ordinal)}
-    return OptimumPosterior(params, regret, recommendation(model), unordered, levels)
+    return OptimumPosterior(params, regret, recommendation(model), space, _groups(rows[:GROUPED], space.domain))
+
+
+def _groups(rows: HostArray, domain: Domain) -> tuple[tuple[int, ...], ...]:
+    """Sampled optima (N, d) that are close together, whatever their choices."""
+    ordered = [(columns, block) for block, columns in zip(domain.blocks, domain.columns, strict=True)
+               if not isinstance(block, Choice)]  # fmt: skip
+    points = np.concatenate([rows[:, :0], *(rows[:, columns] for columns, _ in ordered)], axis=1)
+    steps = np.array([0.0 if isinstance(block, Interval) else 1.0 / block.levels for _, block in ordered])
+    return groups_of(points, steps)
 
 
 def information(model: Model, rows: HostArray, pending: HostArray) -> HostArray:
@@ -85,4 +100,5 @@ def explanation(
         purpose=diagnostics.get("purpose"),
         gain=diagnostics.get("gain"),
         left=diagnostics.get("left"),
+        extrapolated=not model.is_plausible(float(mean[0])),
     )

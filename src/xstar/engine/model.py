@@ -77,6 +77,20 @@ class Model:
         mean, sd = self.predict(rows)
         return self.settings.direction.sign * self.scaling.inverse(mean), self.scaling.spread(mean, sd)
 
+    @cached_property
+    def plausible(self) -> tuple[float, float]:
+        """Values in the user's units that something supports: those told, and as far beyond as they are apart."""
+        told = self.settings.direction.sign * self.evidence.values
+        low, high = float(np.min(told)), float(np.max(told))
+        with np.errstate(over="ignore"):
+            width = high - low
+            return float(np.maximum(low - width, -LARGEST)), float(np.minimum(high + width, LARGEST))
+
+    def is_plausible(self, value: float) -> bool:
+        """Whether something supports a predicted value; while all values are the same, nothing can be said."""
+        low, high = self.plausible
+        return low <= value <= high or not self.scaling.informative
+
     def unknown_share(self, rows: HostArray) -> HostArray:
         """The share of the prior variance that the data have left at points (m, d): 1 where nothing is known."""
         _, variance = self.post.predict(rows)

@@ -32,3 +32,7 @@ class Seeds(NamedTuple):
     def information(self) -> np.random.Generator:
         """Return the one for questions about the information of evaluations."""
         return np.random.default_rng([self.seed, 4])
+
+    def importance(self) -> np.random.Generator:
+        """Return the one for draws of how much each parameter matters."""
+        return np.random.default_rng([self.seed, 5])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xstar.trial import OptimumPosterior
+from xstar.beliefs import OptimumPosterior
 
 
 @dataclass(frozen=True)

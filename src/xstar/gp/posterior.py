@@ -226,6 +226,21 @@ class Posterior:
         whitened = self.whiten(cross)
         return mean, self._prior(points, points) - xp.matmul(xp.linalg.matrix_transpose(whitened), whitened)
 
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Predict each observation from all the others, with the same hyperparameters [RW06, eq. 5.12].
+
+        mean_i = y_i - alpha_i / (K^{-1})_ii        variance_i = 1 / (K^{-1})_ii
+
+        Returns
+        -------
+        mean, variance : array of shape (..., n)
+            The variance is that of the observation, its noise included.
+        """
+        xp = namespace(self.factor)
+        identity = add_diagonal(xp.zeros_like(self.factor), xp.ones_like(self.jitter))
+        precision = xp.sum(solve_lower(self.factor, identity) ** 2, axis=-2)
+        return self.data.y - self.alpha / precision, 1.0 / precision
+
     def whiten(self, cross: Array) -> Array:
         """Return L^{-1} k(X, .): from prior covariances with the data (..., n, m) to the part that the data explain."""
         return solve_lower(self.factor, cross)

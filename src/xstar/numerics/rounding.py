@@ -55,3 +55,30 @@ def to_resolution(value: float, resolution: float) -> str:
         return "0"
     last = math.ceil(math.log10(resolution) - 1e-9)
     return with_digits(value, min(max(math.floor(math.log10(abs(value))) - last + 1, 1), 17))
+
+
+def between(low: float, high: float, *, by_ratio: bool = False) -> tuple[str, str]:
+    """Return the ends of an interval with as many digits as its width gives a meaning.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends.
+    by_ratio : bool
+        Whether the ends differ by ratios, so that each has digits of its own.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from xstar.numerics.rounding import between
+    >>> between(0.298225, 0.301663), between(2.123e-5, 0.0345, by_ratio=True)
+    (('0.298', '0.302'), ('2.1e-05', '0.034'))
+    """
+    width = abs(high - low)
+    if not 0.0 < width < math.inf:
+        return with_digits(low, 6), with_digits(high, 6)
+    size = [min(width, abs(end)) or width for end in (low, high)] if by_ratio else [width, width]
+    return to_resolution(low, size[0] / 20), to_resolution(high, size[1] / 20)

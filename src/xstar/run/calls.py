@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
+from xstar.beliefs import OptimumPosterior
 from xstar.engine.suggest import NUMERICAL
 from xstar.errors import SettingsError, TrialError
 from xstar.methods import Method
@@ -22,7 +23,7 @@ from xstar.run.result import Result, StopReason
 from xstar.run.rules import Callback, Rules
 from xstar.run.start import start_with
 from xstar.space import Point, SpaceLike
-from xstar.trial import OptimumPosterior, Recommendation
+from xstar.trial import Recommendation
 
 
 def maximize(

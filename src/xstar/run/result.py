@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from xstar.beliefs import OptimumPosterior
 from xstar.cards import card
 from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
-from xstar.trial import OptimumPosterior, Recommendation, Trial, summarize, vector
+from xstar.trial import Recommendation, Trial, summarize, vector
 
 StopReason = Literal[
     "budget", "tolerance", "target", "patience", "time", "exhausted", "interrupted", "callback", "failures"

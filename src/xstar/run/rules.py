@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from xstar.beliefs import OptimumPosterior
 from xstar.engine.stopping import Tolerance
 from xstar.errors import SettingsError
 from xstar.numerics.checks import as_float, integer, positive
 from xstar.optimizer import Optimizer
 from xstar.run.result import StopReason
 from xstar.space.parameters import is_finite
-from xstar.trial import OptimumPosterior, Trial
+from xstar.trial import Trial
 
 Callback = Callable[[Optimizer, Trial], Any]
 """Called with the optimizer and the trial just told; the run stops when it returns True."""

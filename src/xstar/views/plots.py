@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from xstar.beliefs import OptimumPosterior
 from xstar.errors import SettingsError
 from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
 from xstar.space import Integer, Real
-from xstar.trial import OptimumPosterior
 
 SIDE = 60
 """Points of a grid along each parameter."""

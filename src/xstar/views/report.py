@@ -8,10 +8,11 @@ import io
 from pathlib import Path
 from typing import Any
 
+from xstar.beliefs import OptimumPosterior
 from xstar.errors import SettingsError
 from xstar.files.atomic import write_text
 from xstar.optimizer import Optimizer
-from xstar.trial import OptimumPosterior, Trial
+from xstar.trial import Trial
 from xstar.views.plots import summary
 
 STYLE = """

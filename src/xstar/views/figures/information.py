@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xstar.beliefs import OptimumPosterior
 from xstar.optimizer import Optimizer
 from xstar.space import Categorical
-from xstar.trial import OptimumPosterior
 from xstar.views.figures import parts
 from xstar.views.figures.parts import BLUE, GREEN, RED, text
 from xstar.views.plots import grid, most_sensitive

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xstar.beliefs import OptimumPosterior
 from xstar.optimizer import Optimizer
 from xstar.space import Categorical, Integer, Real
-from xstar.trial import OptimumPosterior
 from xstar.views.figures import parts
 from xstar.views.figures.parts import BLUE, GREEN, Trace, text
 from xstar.views.plots import grid

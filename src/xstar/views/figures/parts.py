@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from xstar.beliefs import OptimumPosterior
 from xstar.errors import SettingsError
 from xstar.optimizer import Optimizer
 from xstar.space import Integer, Parameter, Real
-from xstar.trial import OptimumPosterior, Trial
+from xstar.trial import Trial
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xstar.beliefs import OptimumPosterior
 from xstar.optimizer import Optimizer
-from xstar.trial import OptimumPosterior, Trial
+from xstar.trial import Trial
 from xstar.views.figures import parts
 from xstar.views.figures.parts import BLUE, RED, Trace, text
 
