@@ -34,7 +34,7 @@ from xstar.files.tables import TableLike
 from xstar.ledger import Ledger
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
-from xstar.numerics.checks import array_of, integer
+from xstar.numerics.checks import array_of, integer, positive
 from xstar.numerics.rounding import with_digits
 from xstar.numerics.threads import limited_threads
 from xstar.space import Point, Space, SpaceLike
@@ -596,6 +596,56 @@ class Optimizer:
         rows = self._rows(points)
         with self._limits():
             return self._model().predict_values(rows)
+
+    def interval(self, points: Sequence[Point | Trial], probability: float = 0.95) -> tuple[HostArray, HostArray]:
+        """Predict between which values the function is at some parameters.
+
+        Parameters
+        ----------
+        points : sequence of dict, of sequences of numbers, or of Trial
+            Parameters, as for `tell`.
+        probability : float
+            That the function is inside.
+
+        Returns
+        -------
+        low, high : ndarray of shape (m,)
+            The ends of central intervals, in the user's units. They are not symmetric about the mean where values were
+            warped.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        SettingsError
+            If the probability is not between 0 and 1.
+        """
+        share = positive(probability, "probability", below=1.0)
+        rows = self._rows(points)
+        with self._limits():
+            return self._model().interval(rows, share)
+
+    def similarity(self, points: Sequence[Point | Trial], others: Sequence[Point | Trial]) -> HostArray:
+        """Compute how alike the values at some parameters and at others must be, by what the model has learned.
+
+        Parameters
+        ----------
+        points, others : sequence of dict, of sequences of numbers, or of Trial
+            Parameters, as for `tell`, equally many.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            1 for the same parameters, 0 where two values may differ by as much as the values told do.
+
+        Raises
+        ------
+        TrialError
+            If nothing has been told yet.
+        """
+        rows, other_rows = self._rows(points), self._rows(others)
+        with self._limits():
+            return self._model().similarity(rows, other_rows)
 
     def information(self, points: Sequence[Point | Trial]) -> HostArray:
         """Compute how much evaluations at some parameters would tell about where the optimum is.

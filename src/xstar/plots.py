@@ -1,5 +1,5 @@
 """Pictures of a study; see `xstar.views.plots`."""
 
-from xstar.views.plots import draw, summary
+from xstar.views.plots import calibration, convergence, draw, importance, marginals, pairs, summary, view, why
 
-__all__ = ["draw", "summary"]
+__all__ = ["calibration", "convergence", "draw", "importance", "marginals", "pairs", "summary", "view", "why"]

@@ -203,14 +203,16 @@ class Explanation:
     extrapolated: bool = False
 
     def __str__(self) -> str:
-        return "\n".join(f"{label:<22} {text}" for label, text in self._lines())
+        return "\n".join(f"{label:<22} {text}" for label, text in self.lines)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
-        return card(f"Why {params}", self._lines())
+        return card(f"Why {params}", self.lines)
 
-    def _lines(self) -> list[tuple[str, str]]:
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """What is said, line by line: a label and a text."""
         lines = [
             ("expected information", f"{self.bits:.3g} bits about where the optimum is"),
             ("prediction", with_sd(self.mean, self.sd) + (EXTRAPOLATED if self.extrapolated else "")),

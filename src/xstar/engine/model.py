@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from xstar.acquisition import Acquisition, Prepared
 from xstar.acquisition.mean import MeanScore
@@ -76,6 +77,24 @@ class Model:
         """The same in the user's units, where a minimization's values have their own sign again."""
         mean, sd = self.predict(rows)
         return self.settings.direction.sign * self.scaling.inverse(mean), self.scaling.spread(mean, sd)
+
+    def interval(self, rows: HostArray, probability: float) -> tuple[HostArray, HostArray]:
+        """The ends of the central intervals of f at points (m, d), in the user's units; each (m,)."""
+        mean, sd = self.predict(rows)
+        reach = float(ndtri(0.5 + probability / 2.0))
+        sign = self.settings.direction.sign
+        ends = [sign * self.scaling.inverse(mean + side * reach * sd) for side in (-1.0, 1.0)]
+        return np.minimum(*ends), np.maximum(*ends)
+
+    def similarity(self, rows: HostArray, others: HostArray) -> HostArray:
+        """How alike f is at points (m, d) and at as many others, before anything was told; (m,).
+
+        max(0, 1 - sd(f(a) - f(b)))    in units of the spread of the values told, over all hyperparameter samples
+        """
+        scaled = (rows - others) / to_numpy(self.post.hyper.lengthscales)[:, None, :]
+        (rho,) = self.post.kernel.profile(np.sum(scaled**2, axis=-1), 0)
+        variance = 2.0 * to_numpy(self.post.hyper.variance)[:, None] * (1.0 - rho)
+        return np.maximum(1.0 - np.sqrt(np.maximum(variance, 0.0).mean(axis=0)), 0.0)
 
     @cached_property
     def plausible(self) -> tuple[float, float]:

@@ -1,11 +1,33 @@
-"""Interactive figures of a study, for the dashboard: where to look next, where the optimum is, what is left to gain.
+"""What the pictures of a study show, whichever library draws them (`views.drawing`).
 
-They need plotly, which is imported when a figure is drawn. Optuna stores a figure in its database in small pieces, so
-that figures are kept small: coarse grids, rounded numbers, no template, at most a few hundred trials.
+summary        a study at a glance
+view           predicted values and information over one or two parameters; choices as panels
+combinations   the same for a space of choices only
+convergence    values, recommendations, what was left to gain
+optimum        draws of the optimum, by pairs of parameters or one by one
+importance     how much each parameter matters
+calibration    values beside their predictions
+why            what the model says around a point
 """
 
-from xstar.views.figures.information import draw_information
-from xstar.views.figures.optimum import draw_optimum
-from xstar.views.figures.regret import draw_regret
+from xstar.views.figures.calibration import draw_calibration
+from xstar.views.figures.combinations import draw_combinations
+from xstar.views.figures.convergence import draw_convergence
+from xstar.views.figures.importance import draw_importance
+from xstar.views.figures.optimum import draw_marginals, draw_pairs
+from xstar.views.figures.summary import draw_model, draw_summary
+from xstar.views.figures.view import draw_view
+from xstar.views.figures.why import draw_why
 
-__all__ = ["draw_information", "draw_optimum", "draw_regret"]
+__all__ = [
+    "draw_calibration",
+    "draw_combinations",
+    "draw_convergence",
+    "draw_importance",
+    "draw_marginals",
+    "draw_model",
+    "draw_pairs",
+    "draw_summary",
+    "draw_view",
+    "draw_why",
+]

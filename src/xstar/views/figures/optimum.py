@@ -1,125 +1,165 @@
-"""Where the optimum is, parameter by parameter."""
+"""Where the optimum may be: its draws by pairs of parameters, and parameter by parameter."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from xstar.beliefs import OptimumPosterior
 from xstar.optimizer import Optimizer
-from xstar.space import Categorical, Integer, Real
-from xstar.views.figures import parts
-from xstar.views.figures.parts import BLUE, GREEN, Trace, text
-from xstar.views.plots import grid
+from xstar.views.figures.coordinates import Coordinate, check_names, coordinate, most_sensitive, short
+from xstar.views.figures.picture import (
+    BLACK,
+    BLUE,
+    GREY,
+    PLACES,
+    Axis,
+    Bars,
+    Kind,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Rule,
+)
+from xstar.views.figures.trials import recommended_note
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+TITLE = "Where the optimum may be"
+MOST_PAIRED, MOST_PANELS, BINS = 4, 12, 24
+"""Parameters that are shown by pairs, and one by one; bars of a histogram."""
+ZOOMED = 0.4
+"""If all draws are in less of a parameter's range, only that is shown."""
 
-MOST_PANELS, BINS, MOST_BARS = 12, 24, 20
-"""Parameters that are shown; bars of a number, and of choices."""
-CREDIBLE = 0.9
 
-
-def draw_optimum(optimizer: Optimizer, where: OptimumPosterior) -> Figure:
-    """Draw how the sampled optima are distributed, with credible intervals: a panel for each parameter that varies."""
-    names = [name for name in optimizer.space.parameters if name in optimizer.space.free]
-    shown = names[:MOST_PANELS]
-    columns = len(shown) if len(shown) <= 3 else min(4, math.ceil(len(shown) / 2))
-    rows = math.ceil(len(shown) / columns)
-    layout: dict[str, Any] = {
-        "grid": {"rows": rows, "columns": columns, "pattern": "independent", "xgap": 0.25, "ygap": 0.2 + 0.15 * rows}
-    }
-    traces: list[Trace] = []
-    for k, name in enumerate(shown):
-        suffix = "" if k == 0 else str(k + 1)
-        panel, axis = (_draw_choices if name in where.unordered else _draw_numbers)(optimizer, where, name)
-        traces += [trace | {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} for trace in panel]
-        heading = f"{text(name, 24)}<br>{_interval(where, name)}"
-        layout[f"xaxis{suffix}"] = axis | {"title": {"text": heading, "standoff": 4, "font": {"size": 11}}}
-        title = {"text": "share" if k % columns == 0 else "", "font": {"size": 11}}
-        layout[f"yaxis{suffix}"] = {"title": title, "rangemode": "tozero", "nticks": 4, "tickformat": ".0%"}
-    some = f"; {len(shown)} of {len(names)} parameters" if len(names) > len(shown) else ""
-    return parts.figure(
-        traces,
-        "Where the optimum is",
-        f"{len(where)} samples of it, and its {100 * CREDIBLE:g} % credible intervals{some}; "
-        f'<span style="color:{GREEN}">green: recommended</span>',
-        showlegend=False,
-        margin={"l": 60, "r": 25, "t": 70, "b": 55},
-        **layout,
+def draw_pairs(
+    optimizer: Optimizer, names: Sequence[str] | None = None, where: OptimumPosterior | None = None
+) -> Picture:
+    """Return the draws of the optimum over every pair of parameters, in the color of the place that each belongs to."""
+    where = where or optimizer.where()
+    if names is None:
+        order = list(optimizer.space.parameters)
+        names = sorted(most_sensitive(optimizer)[:MOST_PAIRED], key=order.index)
+    else:
+        names = check_names(optimizer, names, MOST_PAIRED)
+    shown = [_close(where, coordinate(optimizer, name)) for name in names]
+    groups = _groups(where)
+    panels, empty = [], set()
+    for row, up in enumerate(shown):
+        for column, across in enumerate(shown):
+            if column > row:
+                empty.add(row * len(shown) + column)
+            elif column == row:
+                panels.append(_histogram(where, across, groups))
+            else:
+                panels.append(_cloud(optimizer, where, across, up, groups))
+    size = (5.6, 3.7) if len(shown) == 1 else (3.6, 3.2) if len(shown) < 4 else (2.9, 2.6)
+    return Picture(
+        TITLE, _said(optimizer, where, len(shown)), tuple(panels), len(shown), empty=frozenset(empty), size=size
     )
 
 
-def _draw_numbers(optimizer: Optimizer, where: OptimumPosterior, name: str) -> tuple[list[Trace], dict[str, Any]]:
-    """Steps, because bars have no even width on a logarithmic axis; the recommended value is a line."""
-    edges = _edges(optimizer, name)
-    counts, _ = np.histogram(np.array(where.params[name], dtype=np.float64), bins=edges)
-    shares = counts / len(where)
-    steps = {
-        "type": "scatter",
-        "mode": "lines",
-        "line": {"shape": "hv", "color": BLUE, "width": 1},
-        "fill": "tozeroy",
-        "x": parts.rounded(edges),
-        "y": parts.rounded([*shares, shares[-1]]),
-        "hovertemplate": f"{text(name)} from %{{x:.4g}} on: %{{y:.1%}} of the samples<extra></extra>",
-    }
-    best = where.recommendation.params[name]
-    line = {
-        "type": "scatter",
-        "mode": "lines",
-        "line": {"color": GREEN, "width": 2.5},
-        "x": parts.rounded([best, best]),
-        "y": parts.rounded([0.0, 1.05 * np.max(shares)]),
-        "hovertemplate": f"recommended: {text(name)} = {text(best)}<extra></extra>",
-    }
-    axis = parts.axis(optimizer.space.parameters[name], name, ticks=3) | {"nticks": 4}
-    ends = [edges[0], edges[-1]]
-    axis["range"] = [math.log10(end) for end in ends] if axis["type"] == "log" else ends
-    return [steps, line], axis
+def draw_marginals(optimizer: Optimizer, where: OptimumPosterior | None = None) -> Picture:
+    """Return how the draws of the optimum are distributed: a panel for each parameter that varies."""
+    where = where or optimizer.where()
+    names = [name for name in optimizer.space.parameters if name in optimizer.space.free]
+    shown = [coordinate(optimizer, name) for name in names[:MOST_PANELS]]
+    columns = len(shown) if len(shown) <= 3 else min(4, math.ceil(len(shown) / 2))
+    groups = _groups(where)
+    panels = [_histogram(where, one, groups, titled=True) for one in shown]
+    return Picture(TITLE, _said(optimizer, where, len(shown)), tuple(panels), columns, size=(3.4, 2.7))
 
 
-def _draw_choices(optimizer: Optimizer, where: OptimumPosterior, name: str) -> tuple[list[Trace], dict[str, Any]]:
-    """A bar for each choice; the most probable ones, if there are many."""
-    parameter = optimizer.space.parameters[name]
-    assert isinstance(parameter, Categorical)
-    sampled = [parameter.index(value) for value in where.params[name]]
-    shares = np.bincount(np.array(sampled), minlength=len(parameter.choices)) / len(where)
-    shown = sorted(np.argsort(-shares, kind="stable")[:MOST_BARS].tolist())
-    best = parameter.index(where.recommendation.params[name])
-    labels = [text(parameter.choices[k], 12) for k in shown]
-    bars = {
-        "type": "bar",
-        "x": list(range(len(shown))),
-        "y": parts.rounded(shares[shown]),
-        "marker": {"color": [GREEN if k == best else BLUE for k in shown]},
-        "hovertext": [f"{text(name)} = {label}" for label in labels],
-        "hovertemplate": "%{hovertext}: %{y:.1%} of the samples<extra></extra>",
-    }
-    return [bars], parts.axis(parameter, name) | parts.choice_ticks(labels)
+def _close(where: OptimumPosterior, one: Coordinate) -> Coordinate:
+    """The part of an axis where the draws are, if that is a small one."""
+    if one.listed or one.parameter.block is None:
+        return one
+    ends = [*where.params[one.name], where.recommendation.params[one.name]]
+    low, high = (float(one.parameter.encode(end(ends))[0]) for end in (min, max))
+    margin = max(0.25 * (high - low), 0.02)
+    low, high = max(low - margin, 0.0), min(high + margin, 1.0)
+    return one if high - low > ZOOMED else replace(one, part=(low, high))
 
 
-def _edges(optimizer: Optimizer, name: str) -> list[float]:
-    """The ends of the bars of a histogram; around each value, if there are few."""
-    parameter = optimizer.space.parameters[name]
-    assert isinstance(parameter, Real | Integer)
-    levels = None if parameter.block is None else parameter.block.levels
-    if levels is not None and levels <= BINS:
-        return [parameter.low + (k - 0.5) * (parameter.step or 1) for k in range(levels + 1)]
-    return [float(value) for value in grid(optimizer, name, BINS + 1)]
+def _groups(where: OptimumPosterior) -> list[tuple[str, str, list[int]]]:
+    """Name, color and samples of every place; what belongs to none comes last."""
+    places = where.places[: len(PLACES)]
+    if len(places) < 2:
+        return [("", BLUE, list(range(len(where))))]
+    taken = {k for place in places for k in place.samples}
+    groups = [
+        (f"place {chr(65 + k)}: {place.share:.0%}", PLACES[k], list(place.samples)) for k, place in enumerate(places)
+    ]
+    rest = [k for k in range(len(where)) if k not in taken]
+    return [*groups, *([("elsewhere", GREY, rest)] if rest else [])]
 
 
-def _interval(where: OptimumPosterior, name: str) -> str:
-    """A credible interval in few characters; of choices, the likeliest that make it up."""
-    interval = where.interval(name, CREDIBLE)
-    if not isinstance(interval, dict):
-        return f"{interval[0]:.4g} to {interval[1]:.4g}"
-    total, said = 0.0, []
-    for choice, share in sorted(interval.items(), key=lambda item: -item[1]):
-        said.append(text(choice, 12))
-        total += share
-        if total >= CREDIBLE:
-            break
-    return " or ".join(said) if len(said) <= 3 else f"any of {len(said)}"
+def _said(optimizer: Optimizer, where: OptimumPosterior, shown: int) -> str:
+    """In how many places it may be, and where they are."""
+    count = len(optimizer.space.free)
+    some = f"; {shown} of {count} parameters" if count > shown else ""
+    drawn = f"{len(where)} draws of it{some}"
+    places = where.places
+    if len(places) < 2:
+        return drawn
+    middles = "; ".join(
+        f"{chr(65 + k)} about {short(optimizer.space.show({name: place.params[name] for name in optimizer.space.parameters if name in optimizer.space.free}), 70)}"
+        for k, place in enumerate(places[:3])
+    )
+    return f"{drawn}, in one of {len(places)} places: {middles}" + ("; ..." if len(places) > 3 else "")
+
+
+def _histogram(
+    where: OptimumPosterior, one: Coordinate, groups: list[tuple[str, str, list[int]]], *, titled: bool = False
+) -> Panel:
+    """How the draws are distributed along a parameter; the recommended value is a line."""
+    edges = one.edges(BINS)
+    placed = np.array([one.place(value) for value in where.params[one.name]])
+    marks: list[Mark] = []
+    for _, color, samples in groups:
+        counts, _edges = np.histogram(placed[samples], bins=edges)
+        shares = counts / len(where)
+        if one.unordered or one.listed:
+            middles = [(low + high) / 2 for low, high in zip(edges[:-1], edges[1:], strict=True)]
+            kept = [k for k, share in enumerate(shares) if share > 0.0 or len(groups) == 1]
+            marks.append(Bars([middles[k] for k in kept], [float(shares[k]) for k in kept], colors=(color,)))
+        else:
+            marks.append(Line(edges, [*shares, shares[-1]], color=color, width=1.2, steps=True, filled=True))
+    best = one.place(where.recommendation.params[one.name])
+    marks.append(Rule(best, "recommended", BLACK, dashed=True))
+    axis = one.axis
+    if not one.listed:
+        axis = Axis(axis.label, edges[0], edges[-1], axis.log, whole=axis.whole)
+    title = short(where.in_words(one.name), 40) if titled else ""
+    return Panel(title, axis, Axis("share of the draws", 0.0, percent=True), tuple(marks))
+
+
+def _cloud(
+    optimizer: Optimizer, where: OptimumPosterior, across: Coordinate, up: Coordinate,
+    groups: list[tuple[str, str, list[int]]],
+) -> Panel:  # fmt: skip
+    """The draws over two parameters; where values are listed, those at the same place are moved apart a little."""
+    xs = _apart([across.place(value) for value in where.params[across.name]], across, 0)
+    ys = _apart([up.place(value) for value in where.params[up.name]], up, 1)
+    marks: list[Mark] = []
+    for name, color, samples in groups:
+        label = str(Kind.OPTIMUM) if not name else name
+        marks.append(
+            Points([xs[k] for k in samples], [ys[k] for k in samples], Kind.OPTIMUM, label, opacity=0.7, color=color)
+        )
+    best = where.recommendation
+    note = recommended_note(optimizer, best.params, best.mean, best.sd)
+    x, y = across.place(best.params[across.name]), up.place(best.params[up.name])
+    marks.append(Points([x], [y], Kind.RECOMMENDED, notes=[note]))
+    return Panel("", across.axis, up.axis, tuple(marks))
+
+
+def _apart(places: list[float], one: Coordinate, turn: int) -> list[float]:
+    """Places of listed values, spread over a part of their width by a sequence that fills it evenly."""
+    if not one.listed:
+        return places
+    golden = (0.6180339887, 0.7548776662)[turn]
+    return [place + 0.5 * ((k * golden) % 1.0 - 0.5) for k, place in enumerate(places)]

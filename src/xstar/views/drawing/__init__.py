@@ -1,0 +1,1 @@
+"""Pictures drawn: by matplotlib (`static`) and by plotly (`interactive`)."""

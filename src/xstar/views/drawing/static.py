@@ -1,0 +1,240 @@
+"""Pictures as figures of matplotlib, made without pyplot, so that nothing of the user's own plotting is touched.
+
+    draw_static(picture) -> matplotlib.figure.Figure
+    to_svg(picture) -> str
+
+Matplotlib (`pip install 'xstar[plots]'`) is imported when a picture is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from typing import Any
+
+import numpy as np
+
+from xstar.errors import SettingsError
+from xstar.views.figures.picture import (
+    BLACK,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    YELLOW,
+    Axis,
+    Band,
+    Bars,
+    Field,
+    Kind,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Rule,
+)
+
+MISSING = "pictures need matplotlib: pip install 'xstar[plots]'."
+HEADING, SAID, SMALL = 12.0, 9.0, 8.5
+"""Sizes of letters, in points."""
+COLORS = {"values": "viridis", "bits": "magma"}
+LEVELS = 24
+STYLES: dict[Kind, dict[str, Any]] = {
+    Kind.TOLD: {"marker": "o", "s": 34, "color": "white", "edgecolors": BLACK, "linewidths": 1.2, "zorder": 4},
+    Kind.FAILED: {"marker": "X", "s": 52, "color": BLACK, "edgecolors": "white", "linewidths": 0.8, "zorder": 4},
+    Kind.RUNNING: {"marker": "D", "s": 40, "color": SKY, "edgecolors": BLACK, "linewidths": 1.0, "zorder": 5},
+    Kind.OPTIMUM: {"marker": "o", "s": 14, "color": ORANGE, "edgecolors": "white", "linewidths": 0.3, "zorder": 3},
+    Kind.RECOMMENDED: {"marker": "*", "s": 240, "color": YELLOW, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 6},
+    Kind.HERE: {"marker": "D", "s": 64, "color": PURPLE, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 6},
+    Kind.SURPRISE: {"marker": "s", "s": 40, "color": ORANGE, "edgecolors": BLACK, "linewidths": 1.0, "zorder": 5},
+    Kind.BEYOND: {"marker": "v", "s": 34, "color": "white", "edgecolors": GREY, "linewidths": 1.0, "zorder": 4},
+}
+
+
+def draw_static(picture: Picture) -> Any:
+    """Return a picture as a figure of matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise SettingsError(MISSING) from error
+    rows, (width, height) = picture.rows, picture.size
+    said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if picture.said else []
+    head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0
+    names = _named(picture)
+    figure = Figure(
+        figsize=(width * picture.columns, height * rows + head + (0.3 if names else 0.0)), layout="constrained"
+    )
+    # Lines without words keep room for what is said in smaller letters.
+    figure.suptitle(picture.title + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
+    top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
+    figure.text(0.012, top, "\n".join(said), size=SAID, va="top", color="#444444")
+    grid = figure.subplots(rows, picture.columns, squeeze=False)
+    taken = dict(zip(picture.cells, picture.panels, strict=True))
+    for place, axes in np.ndenumerate(grid):
+        panel = taken.get((place[0], place[1]))
+        if panel is None:
+            axes.set_axis_off()
+        else:
+            _draw_panel(axes, panel)
+    if names:
+        handles: dict[str, Any] = {}
+        for axes in grid.flat:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside lower left", fontsize=SMALL, frameon=False,
+            ncols=max(1, min(len(handles), int(width * picture.columns / 1.6))), handletextpad=0.5, columnspacing=1.2,
+        )  # fmt: skip
+    return figure
+
+
+def to_svg(picture: Picture) -> str:
+    """Return a picture as an element of a page, which scales with it and whose words can be read and searched."""
+    figure = draw_static(picture)
+    import matplotlib
+
+    buffer = io.StringIO()
+    # Names of elements follow from what is drawn, not from chance, so that the same study has the same page.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.title, "font.family": "sans-serif"}):
+        figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None, "Creator": None}, transparent=True)
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", _unique(text, picture.title), count=1)
+
+
+def _unique(text: str, title: str) -> str:
+    """Identifiers that no other picture of the page has."""
+    prefix = re.sub(r"\W+", "-", title.lower()).strip("-")
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
+    text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
+
+
+def _named(picture: Picture) -> bool:
+    """Whether there is a legend."""
+    if not picture.legend:
+        return False
+    marks = [mark for panel in picture.panels for mark in panel.marks]
+    return any(mark.label if isinstance(mark, Points) else mark.name for mark in marks if not isinstance(mark, Field))
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    for which, axis in (("x", panel.x), ("y", panel.y)):
+        if axis.log:
+            getattr(axes, f"set_{which}scale")("log")
+    for mark in panel.marks:
+        _draw_mark(axes, mark)
+    axes.set_title(panel.title, loc="left", size=10)
+    axes.tick_params(labelsize=SMALL)
+    _set_axis(axes, "x", panel.x)
+    _set_axis(axes, "y", panel.y)
+    if not any(isinstance(mark, Field) for mark in panel.marks):
+        axes.spines[["top", "right"]].set_visible(False)
+    if panel.note:
+        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", va="center", color="#555555", size=SAID)
+
+
+def _set_axis(axes: Any, which: str, axis: Axis) -> None:
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    part = getattr(axes, f"{which}axis")
+    part.set_label_text(axis.label, size=9)
+    limits = getattr(axes, f"set_{which}lim")
+    if axis.low is not None or axis.high is not None:
+        limits(axis.low, axis.high)
+    if axis.ticks:
+        part.set_ticks([place for place, _ in axis.ticks], [name for _, name in axis.ticks])
+        part.set_ticks([], minor=True)
+        if which == "x" and sum(len(name) for _, name in axis.ticks) > 40:
+            axes.tick_params(axis="x", labelrotation=35)
+            for label in axes.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
+    elif axis.whole and not axis.log:
+        part.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    elif axis.percent:
+        part.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if axis.reversed:
+        part.set_inverted(True)
+
+
+def _draw_mark(axes: Any, mark: Mark) -> None:
+    match mark:
+        case Line():
+            _draw_line(axes, mark)
+        case Band():
+            axes.fill_between(mark.x, mark.low, mark.high, color=mark.color, alpha=0.18, lw=0, label=mark.name or None)
+        case Points():
+            _draw_points(axes, mark)
+        case Field():
+            _draw_field(axes, mark)
+        case Bars():
+            _draw_bars(axes, mark)
+        case Rule():
+            draw = axes.axhline if mark.level else axes.axvline
+            draw(
+                mark.at, color=mark.color, lw=1.5, ls="--" if mark.dashed else "-", label=mark.name or None, zorder=2.5
+            )
+
+
+def _draw_line(axes: Any, mark: Line) -> None:
+    style = {"color": mark.color, "lw": mark.width, "ls": "--" if mark.dashed else "-", "label": mark.name or None}
+    if mark.filled:
+        axes.fill_between(mark.x, 0.0, mark.y, color=mark.color, alpha=0.25, lw=0, step="post" if mark.steps else None)
+    if mark.steps:
+        axes.step(mark.x, mark.y, where="post", **style)
+    else:
+        axes.plot(mark.x, mark.y, marker="o" if mark.marked else None, ms=4, **style)
+    for x, y, text in zip(mark.x, mark.y, mark.labels, strict=False):
+        axes.annotate(text, (x, y), (0, 4), textcoords="offset points", ha="center", size=SMALL)
+
+
+def _draw_points(axes: Any, mark: Points) -> None:
+    style = dict(STYLES[mark.kind])
+    if mark.color is not None:
+        style["color"] = mark.color
+    if mark.upright:
+        style |= {"marker": "|", "s": 90, "linewidths": 1.2, "edgecolors": None}
+    if mark.low is not None and mark.high is not None:
+        axes.vlines(mark.x, mark.low, mark.high, color=GREY, lw=1.0, zorder=2)
+    if isinstance(mark.opacity, int | float):
+        axes.scatter(mark.x, mark.y, alpha=mark.opacity, label=mark.label or None, clip_on=False, **style)
+        return
+    axes.scatter(mark.x, mark.y, alpha=np.asarray(mark.opacity, dtype=float), clip_on=False, **style)
+    if mark.label:
+        axes.scatter([], [], label=mark.label, **style)  # the legend's own, not faded
+
+
+def _draw_field(axes: Any, mark: Field) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    z = np.asarray(mark.z, dtype=float)
+    below, above = bool(np.min(z) < mark.low), bool(np.max(z) > mark.high)
+    extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
+    limits = {"cmap": COLORS[mark.palette], "vmin": mark.low, "vmax": mark.high}
+    if mark.cells or min(z.shape) < 2:
+        drawn = axes.pcolormesh(mark.x, mark.y, z, shading="nearest", rasterized=True, **limits)
+    else:
+        levels = np.linspace(mark.low, mark.high, LEVELS + 1)
+        drawn = axes.contourf(mark.x, mark.y, z, levels=levels, extend=extend, **limits)
+        drawn.set_rasterized(True)
+    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.02, extend=extend if mark.cells else None)
+    bar.set_ticks([tick for tick in MaxNLocator(6).tick_values(mark.low, mark.high) if mark.low <= tick <= mark.high])
+    bar.set_label(mark.name, size=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+
+
+def _draw_bars(axes: Any, mark: Bars) -> None:
+    color = mark.colors[0] if len(mark.colors) == 1 else list(mark.colors)
+    named = {"label": mark.name or None, "color": color}
+    if mark.horizontal:
+        axes.barh(mark.at, mark.lengths, height=mark.thickness, **named)
+    else:
+        axes.bar(mark.at, mark.lengths, width=mark.thickness, **named)
+    if mark.low is not None and mark.high is not None:
+        if mark.horizontal:
+            axes.hlines(mark.at, mark.low, mark.high, color=BLACK, lw=1.2)
+        else:
+            axes.vlines(mark.at, mark.low, mark.high, color=BLACK, lw=1.2)

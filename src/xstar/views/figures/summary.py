@@ -1,0 +1,42 @@
+"""A study at a glance: predicted values, expected information, values so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xstar.beliefs import OptimumPosterior
+from xstar.optimizer import Optimizer
+from xstar.views.figures.combinations import all_listed, draw_combinations
+from xstar.views.figures.convergence import draw_values
+from xstar.views.figures.picture import Picture
+from xstar.views.figures.view import draw_view
+
+
+def draw_model(
+    optimizer: Optimizer, names: Sequence[str] | None = None, where: OptimumPosterior | None = None
+) -> Picture:
+    """Return predictions and information over the parameters that matter most, or over combinations of choices."""
+    if names is None and all_listed(optimizer):
+        return draw_combinations(optimizer, where)
+    return draw_view(optimizer, names, None, where)
+
+
+def draw_summary(
+    optimizer: Optimizer, names: Sequence[str] | None = None, where: OptimumPosterior | None = None
+) -> Picture:
+    """Return what the model says, with the values by trial in a column of their own."""
+    values = draw_values(optimizer)
+    if not optimizer.space.free:
+        optimizer.recommend()  # complains if nothing has been told
+        return Picture("Values", "", (values,), 1, size=(7.0, 4.2))
+    model = draw_model(optimizer, names, where)
+    rows, columns = model.rows, model.columns
+    panels = (*model.panels[:columns], values, *model.panels[columns:])
+    empty = frozenset(row * (columns + 1) + columns for row in range(1, rows))
+    best = optimizer.recommend() if where is None else where.recommendation
+    params = {name: best.params[name] for name in optimizer.space.parameters if name in optimizer.space.free}
+    said = f"Recommended: {optimizer.space.show(params)}, value {best.value_in_words}"
+    title = f"After {sum(trial.state in ('done', 'failed') for trial in optimizer.trials)} evaluations"
+    said = f"{said}. In the picture: {model.said}" if model.said else said
+    return replace(model, panels=panels, columns=columns + 1, empty=empty, title=title, said=said)

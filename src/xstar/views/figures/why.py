@@ -1,0 +1,71 @@
+"""Why a point is worth evaluating: what the model says along every parameter through it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xstar.optimizer import Optimizer
+from xstar.trial import Trial, TrialLike
+from xstar.views.figures.coordinates import coordinate, short
+from xstar.views.figures.picture import PURPLE, Axis, Band, Kind, Line, Mark, Panel, Picture, Points
+from xstar.views.figures.trials import Range, focus, trial_points
+from xstar.views.figures.view import CURVE
+
+TITLE = "Why this point"
+MOST_PANELS = 4
+"""Parameters that are shown: those along which the information changes most."""
+
+
+def draw_why(optimizer: Optimizer, trial: TrialLike) -> Picture:
+    """Return predictions and information along each parameter through a point, without the point's own result."""
+    explained = optimizer.explain(trial)
+    params = dict(explained.params)
+    own = (
+        [one.number for one in optimizer.trials if one is trial or one.number == trial]
+        if isinstance(trial, int | Trial)
+        else []
+    )
+    if isinstance(trial, Trial) and not own:
+        own = trial.number if isinstance(trial, Trial) else trial
+    before = optimizer.with_trials([one for one in optimizer.trials if one.number != own])
+    lines = {}
+    for name in optimizer.space.free:
+        one = coordinate(optimizer, name)
+        values = one.grid(CURVE)
+        points = [{**params, name: value} for value in values]
+        lines[name] = one, values, points, before.information(points)
+    ranked = sorted(lines, key=lambda name: -float(np.ptp(lines[name][-1])))[:MOST_PANELS]
+    shown = [name for name in optimizer.space.parameters if name in ranked]
+    highest = max([explained.bits, 1e-6, *(float(np.max(lines[name][-1])) for name in shown)])
+    told = focus(before, 0.1)
+    height = told.high - told.low
+    span = Range(told.low - 0.15 * height, told.high + 0.15 * height)
+    wide = Range(span.low - 10 * height, span.high + 10 * height)
+    above, below = [], []
+    for name in shown:
+        one, values, points, bits = lines[name]
+        places = [one.place(value) for value in values]
+        mean = np.clip(before.predict(points)[0], *wide)
+        low, high = (np.clip(end, *wide) for end in before.interval(points))
+        here = one.place(params[name])
+        marks: list[Mark] = [*trial_points(
+            before, lambda told, one=one: one.place(told.params[one.name]),  # type: ignore[misc]
+            lambda told: span.low if told.value is None else float(np.clip(told.value, *span)), shown=[name], at=params,
+        )]  # fmt: skip
+        few = one.listed or len(places) <= 40
+        curve: list[Mark] = [
+            Band(places, low.tolist(), high.tolist(), "95 % of the function"),
+            Line(places, mean.tolist(), "predicted value", marked=few),
+        ]
+        height_here = float(np.clip(explained.mean, *span))
+        above.append(
+            Panel("", one.axis, Axis("value", *span), (*curve, *marks, Points([here], [height_here], Kind.HERE)))
+        )
+        line = Line(places, bits.tolist(), "information", PURPLE, filled=not one.unordered, marked=few)
+        tells = (line, Points([here], [explained.bits], Kind.HERE))
+        below.append(Panel("", one.axis, Axis("information, bits", 0.0, 1.08 * highest), tells))
+    said = "; ".join(f"{label}: {text}" for label, text in explained.lines)
+    more = len(lines) - len(shown)
+    rest = f"; along {more} more, the information changes less" if more else ""
+    title = f"{TITLE}: {short(optimizer.space.show(params), 90)}"
+    return Picture(title, said + rest, (*above, *below), max(len(shown), 1), size=(3.6, 2.8))
