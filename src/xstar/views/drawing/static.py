@@ -62,14 +62,14 @@ def draw_static(picture: Picture) -> Any:
     rows, (width, height) = picture.rows, picture.size
     said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if picture.said else []
     head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0
-    names = _named(picture)
+    names = picture.has_legend
     figure = Figure(
         figsize=(width * picture.columns, height * rows + head + (0.3 if names else 0.0)), layout="constrained"
     )
     # Lines without words keep room for what is said in smaller letters.
-    figure.suptitle(picture.title + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
+    figure.suptitle(_literal(picture.title) + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
     top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
-    figure.text(0.012, top, "\n".join(said), size=SAID, va="top", color="#444444")
+    figure.text(0.012, top, _literal("\n".join(said)), size=SAID, va="top", color="#444444")
     grid = figure.subplots(rows, picture.columns, squeeze=False)
     taken = dict(zip(picture.cells, picture.panels, strict=True))
     for place, axes in np.ndenumerate(grid):
@@ -83,11 +83,24 @@ def draw_static(picture: Picture) -> Any:
         for axes in grid.flat:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
+        columns = max(1, min(len(handles), int(width * picture.columns / 1.6)))
+        order = _by_rows(len(handles), columns)
+        shown = [(list(handles.values())[k], _literal(list(handles)[k])) for k in order]
         figure.legend(
-            list(handles.values()), list(handles), loc="outside lower left", fontsize=SMALL, frameon=False,
-            ncols=max(1, min(len(handles), int(width * picture.columns / 1.6))), handletextpad=0.5, columnspacing=1.2,
+            *zip(*shown, strict=True), loc="outside lower left", fontsize=SMALL, frameon=False, ncols=columns,
+            handletextpad=0.5, columnspacing=1.2,
         )  # fmt: skip
     return figure
+
+
+def _literal(text: str) -> str:
+    """Words as they are: matplotlib would read what is between two dollars as a formula."""
+    return text.replace("$", r"\$")
+
+
+def _by_rows(count: int, columns: int) -> list[int]:
+    """The order in which a legend that fills its columns one after the other reads along its rows."""
+    return [k for column in range(columns) for k in range(column, count, columns)]
 
 
 def to_svg(picture: Picture) -> str:
@@ -113,40 +126,41 @@ def _unique(text: str, title: str) -> str:
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
 
 
-def _named(picture: Picture) -> bool:
-    """Whether there is a legend."""
-    if not picture.legend:
-        return False
-    marks = [mark for panel in picture.panels for mark in panel.marks]
-    return any(mark.label if isinstance(mark, Points) else mark.name for mark in marks if not isinstance(mark, Field))
-
-
 def _draw_panel(axes: Any, panel: Panel) -> None:
     for which, axis in (("x", panel.x), ("y", panel.y)):
         if axis.log:
             getattr(axes, f"set_{which}scale")("log")
     for mark in panel.marks:
         _draw_mark(axes, mark)
-    axes.set_title(panel.title, loc="left", size=10)
+    axes.set_title(_literal(panel.title), loc="left", size=10)
     axes.tick_params(labelsize=SMALL)
     _set_axis(axes, "x", panel.x)
     _set_axis(axes, "y", panel.y)
     if not any(isinstance(mark, Field) for mark in panel.marks):
         axes.spines[["top", "right"]].set_visible(False)
     if panel.note:
-        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", va="center", color="#555555", size=SAID)
+        axes.text(
+            0.5,
+            0.5,
+            _literal(panel.note),
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            color="#555555",
+            size=SAID,
+        )
 
 
 def _set_axis(axes: Any, which: str, axis: Axis) -> None:
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     part = getattr(axes, f"{which}axis")
-    part.set_label_text(axis.label, size=9)
+    part.set_label_text(_literal(axis.label), size=9)
     limits = getattr(axes, f"set_{which}lim")
     if axis.low is not None or axis.high is not None:
         limits(axis.low, axis.high)
     if axis.ticks:
-        part.set_ticks([place for place, _ in axis.ticks], [name for _, name in axis.ticks])
+        part.set_ticks([place for place, _ in axis.ticks], [_literal(name) for _, name in axis.ticks])
         part.set_ticks([], minor=True)
         if which == "x" and sum(len(name) for _, name in axis.ticks) > 40:
             axes.tick_params(axis="x", labelrotation=35)
@@ -155,7 +169,8 @@ def _set_axis(axes: Any, which: str, axis: Axis) -> None:
     elif axis.whole and not axis.log:
         part.set_major_locator(MaxNLocator(integer=True, nbins=6))
     elif axis.percent:
-        part.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        part.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+        part.set_major_formatter(PercentFormatter(1.0))
     if axis.reversed:
         part.set_inverted(True)
 
@@ -222,7 +237,7 @@ def _draw_field(axes: Any, mark: Field) -> None:
         drawn.set_rasterized(True)
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.02, extend=extend if mark.cells else None)
     bar.set_ticks([tick for tick in MaxNLocator(6).tick_values(mark.low, mark.high) if mark.low <= tick <= mark.high])
-    bar.set_label(mark.name, size=SMALL)
+    bar.set_label(_literal(mark.name), size=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
 
 

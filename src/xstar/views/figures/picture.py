@@ -5,8 +5,8 @@
     Axis       a label, a range, a logarithm, named ticks
     Line, Band, Points, Field, Bars, Rule    the marks; what has a name is in the legend
 
-Everything is plain numbers and words. `views.drawing.static` makes figures of matplotlib of it, `views.drawing.interactive`
-those of plotly; neither knows anything of optimizers.
+Everything is plain numbers and words. `views.drawing.static` makes figures of matplotlib of it,
+`views.drawing.interactive` those of plotly; neither knows anything of optimizers.
 """
 
 from __future__ import annotations
@@ -193,6 +193,12 @@ class Picture:
     def rows(self) -> int:
         """How many rows there are."""
         return 1 + max((row for row, _ in self.cells), default=0)
+
+    @property
+    def has_legend(self) -> bool:
+        """Whether anything in it has a name: fields have scales of their own."""
+        marks = [mark for panel in self.panels for mark in panel.marks if not isinstance(mark, Field)]
+        return self.legend and any(mark.label if isinstance(mark, Points) else mark.name for mark in marks)
 
     @property
     def alternative(self) -> str:
