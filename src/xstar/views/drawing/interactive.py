@@ -45,14 +45,14 @@ MISSING = "the dashboard needs optuna-dashboard and plotly: pip install 'xstar[d
 DIGITS = 5
 """Significant digits of a number, and more where a range is narrow for its size."""
 COLORS = {"values": "Viridis", "bits": "Magma"}
-GAP, BAR = 0.09, 0.03
-"""Between columns, and for the scale of a field: shares of the figure."""
-LINE, LABELS, LEGEND = 15, 62, 42
+GAP, GAP_OF_FIELDS, BAR = 0.09, 0.17, 0.03
+"""Between columns, where there are fields with scales, and for the scale itself: shares of the figure."""
+LINE, LABELS, LEGEND = 15, 62, 46
 """Pixels of a line of what is said, of an axis with its label and the next title, of a legend."""
 INCH = 75
 """Pixels of an inch of a panel's height."""
-WIDE = 110
-"""Letters of what is said in a line."""
+WIDE, TITLES = 90, 80
+"""Letters of what is said in a line, and of the titles of all panels of a row."""
 MARKERS: dict[Kind, dict[str, Any]] = {
     Kind.TOLD: {"symbol": "circle", "size": 8, "color": "white", "line": {"color": BLACK, "width": 1.5}},
     Kind.FAILED: {"symbol": "x", "size": 9, "color": BLACK, "line": {"color": "white", "width": 1}},
@@ -78,12 +78,14 @@ def draw_interactive(picture: Picture, height: int | None = None) -> Figure:
     top, bottom = 62 + LINE * len(said), LABELS + (LEGEND - 12 if picture.has_legend else 0)
     height = height or int(top + bottom + INCH * picture.size[1] * picture.rows)
     row_gap = min(LABELS / max(height - top - bottom, 1), 0.6 / picture.rows)
+    scales = any(isinstance(mark, Field) for panel in picture.panels for mark in panel.marks)
+    gap = GAP_OF_FIELDS if scales and picture.columns <= 2 else GAP
     traces: list[Trace] = []
     layout: dict[str, Any] = {}
     shown: set[str] = set()
     for k, (panel, cell) in enumerate(zip(picture.panels, picture.cells, strict=True)):
         suffix = "" if k == 0 else str(k + 1)
-        across, up = _domain(cell[1], picture.columns, GAP), _domain(picture.rows - 1 - cell[0], picture.rows, row_gap)
+        across, up = _domain(cell[1], picture.columns, gap), _domain(picture.rows - 1 - cell[0], picture.rows, row_gap)
         fields = any(isinstance(mark, Field) for mark in panel.marks)
         if fields:
             across = (across[0], across[1] - BAR)
@@ -99,12 +101,12 @@ def draw_interactive(picture: Picture, height: int | None = None) -> Figure:
                     shown.add(trace["name"])
         layout[f"xaxis{suffix}"] = _axis(panel.x, panel.marks, "x") | {"domain": across, "anchor": f"y{suffix}"}
         layout[f"yaxis{suffix}"] = _axis(panel.y, panel.marks, "y") | {"domain": up, "anchor": f"x{suffix}"}
-        layout.setdefault("annotations", []).extend(_annotations(panel, across, up))
+        layout.setdefault("annotations", []).extend(_annotations(panel, across, up, TITLES // picture.columns))
         layout.setdefault("shapes", []).extend(_shapes(panel, suffix, shown if picture.legend else None))
     drawn = Figure(traces)
     drawn.update_layout(
         template=None,
-        title={"text": heading, "x": 0.02, "y": 0.97, "yanchor": "top", "font": {"size": 16}},
+        title={"text": heading, "x": 0.02, "y": 0.97, "yanchor": "top", "font": {"size": 14}},
         font={"family": "system-ui, sans-serif", "size": 12, "color": "#222"},
         margin={"l": 65, "r": 25, "t": top, "b": bottom},
         height=height,
@@ -134,13 +136,16 @@ def _domain(place: int, count: int, gap: float) -> tuple[float, float]:
     return round(low, 4), round(low + size, 4)
 
 
-def _annotations(panel: Panel, across: tuple[float, float], up: tuple[float, float]) -> list[dict[str, Any]]:
+def _annotations(
+    panel: Panel, across: tuple[float, float], up: tuple[float, float], letters: int
+) -> list[dict[str, Any]]:
     """The panel's title above it, and its note in its middle."""
     made: list[dict[str, Any]] = []
     paper = {"xref": "paper", "yref": "paper", "showarrow": False}
     if panel.title:
         place = {"x": across[0], "y": up[1], "xanchor": "left", "yanchor": "bottom"}
-        made.append({"text": _text(panel.title, 70), "font": {"size": 12}, **place, **paper})
+        cut = {"hovertext": _text(panel.title)} if len(panel.title) > letters else {}
+        made.append({"text": _text(panel.title, letters), "font": {"size": 12}, **cut, **place, **paper})
     if panel.note:
         middle = {"x": sum(across) / 2, "y": sum(up) / 2, "xanchor": "center"}
         made.append({"text": "<br>".join(map(_text, panel.note.split("\n"))), **middle, **paper})

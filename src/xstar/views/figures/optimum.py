@@ -121,14 +121,17 @@ def _histogram(
     edges = one.edges(BINS)
     placed = np.array([one.place(value) for value in where.params[one.name]])
     marks: list[Mark] = []
-    for name, color, samples in groups:
+    for turn, (name, color, samples) in enumerate(groups):
         label = name if titled else ""
         counts, _edges = np.histogram(placed[samples], bins=edges)
         shares = counts / len(where)
         if one.unordered or one.listed:
             middles = [(low + high) / 2 for low, high in pairwise(edges)]
             kept = [k for k, share in enumerate(shares) if share > 0.0 or len(groups) == 1]
-            marks.append(Bars([middles[k] for k in kept], [float(shares[k]) for k in kept], label, colors=(color,)))
+            width = 0.8 / len(groups)
+            aside = (turn - (len(groups) - 1) / 2) * width
+            at, lengths = [middles[k] + aside for k in kept], [float(shares[k]) for k in kept]
+            marks.append(Bars(at, lengths, label, colors=(color,), thickness=width))
         else:
             marks.append(Line(edges, [*shares, shares[-1]], label, color, 1.2, steps=True, filled=True))
     best = one.place(where.recommendation.params[one.name])

@@ -12,7 +12,7 @@ Everything is plain numbers and words. `views.drawing.static` makes figures of m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -54,6 +54,10 @@ class Axis:
     percent: bool = False
     whole: bool = False
     """Whether only whole numbers mean something."""
+
+    def without_names(self) -> Axis:
+        """Return the same axis for a panel beside one that has the names."""
+        return replace(self, label="", ticks=tuple((place, "") for place, _ in self.ticks))
 
 
 @dataclass(frozen=True)
