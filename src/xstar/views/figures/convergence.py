@@ -29,6 +29,8 @@ TITLE = "How it went"
 MOST_BOUNDS, SAMPLES = 12, 100
 """After how many trials the model is asked again; from how many draws the bound is computed."""
 QUANTILES = {0.95: ("at most, with 95 % probability", ORANGE), 0.5: ("as likely as not", BLUE)}
+ROUNDING = 1e-9
+"""Of the largest gain: what is less is nothing, with errors of rounding."""
 WORST_SHOWN = 0.25
 """The quantile of the values from which on they are shown: the first ones are often far from the best."""
 
@@ -140,6 +142,8 @@ def _left(posteriors: dict[int, OptimumPosterior]) -> tuple[tuple[Mark, ...], Ax
     if not posteriors:
         return (), Axis(label)
     quantiles = {q: [where.regret_quantile(q) for where in posteriors.values()] for q in QUANTILES}
+    most = max(amount for amounts in quantiles.values() for amount in amounts)
+    quantiles = {q: [amount if amount > ROUNDING * most else 0.0 for amount in amounts] for q, amounts in quantiles.items()}
     gains = [amount for amounts in quantiles.values() for amount in amounts if amount > 0.0]
     floor = min(gains, default=0.0) / 3.0
     lines: list[Mark] = []

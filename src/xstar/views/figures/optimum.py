@@ -31,6 +31,8 @@ from xstar.views.figures.trials import recommended_note
 TITLE = "Where the optimum may be"
 MOST_PAIRED, MOST_PANELS, BINS = 4, 12, 24
 """Parameters that are shown by pairs, and one by one; bars of a histogram."""
+LETTERS = 34
+"""Of the title of a panel, which is as wide as that."""
 ZOOMED = 0.4
 """If all draws are in less of a parameter's range, only that is shown."""
 
@@ -133,7 +135,7 @@ def _histogram(
     axis = one.axis
     if not one.listed:
         axis = Axis(axis.label, edges[0], edges[-1], axis.log, whole=axis.whole)
-    title = short(where.in_words(one.name), 40) if titled else ""
+    title = short(where.in_words(one.name), LETTERS) if titled else ""
     return Panel(title, axis, Axis("share of the draws", 0.0, percent=True), tuple(marks))
 
 
