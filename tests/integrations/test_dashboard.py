@@ -532,6 +532,7 @@ def test_settings_that_cannot_be(study, settings, message):
 
 # The browser
 
+
 def test_the_figures_are_on_the_page_of_the_study(study, browser, monkeypatch, tmp_path):
     add_results(study, 10)
     study.add_trial(

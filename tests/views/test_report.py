@@ -1,8 +1,6 @@
 """The report: what it says, of every kind of study, in one file that is safe, bounded and the same every time."""
 
 import base64
-import importlib.util
-import math
 import re
 import sys
 from html.parser import HTMLParser
@@ -17,9 +15,11 @@ from xstar.gp import MAP, Matern52
 from xstar.report import write_report
 from xstar.views import figures
 from xstar.views.drawing.static import to_svg
-from xstar.views.report.findings import MOST_ROWS
+from xstar.views.report import findings as report_findings
 
 METHOD = Method(Matern52(), MAP(), acquisition=PES(num_samples=5, num_features=64))
+MOST_ROWS = 30
+"""Where a table is cut here."""
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
@@ -64,6 +64,7 @@ def bump(params):
 
 
 MANY = {f"p{k}": Real(0.0, 1.0) for k in range(20)}
+MANY_NAME = "twenty parameters"
 CHOICES = {"c": Categorical(list("uvwxyz")), "b": Categorical([1, "1", 2]), "s": Categorical(["sgd", "adam"])}
 STUDIES = {
     "nothing": lambda: Optimizer([(0.0, 1.0)]),
@@ -79,7 +80,7 @@ STUDIES = {
     "choices": lambda: told(CHOICES, lambda p: "uvwxyz".index(p["c"]) + (p["s"] == "sgd")),
     "one point": lambda: told({"x": Real(1.0, 1.0)}, lambda p: 1.0, 2),
     "fixed beside free": lambda: told({"x": Real(0.0, 1.0), "k": Integer(3, 3)}, lambda p: p["x"]),
-    "twenty parameters": lambda: told(MANY, lambda p: p["p3"], 12),
+    MANY_NAME: lambda: told(MANY, lambda p: p["p3"], 12),
     "huge and tiny": lambda: told([(0.0, 1.0)], lambda p: p["x0"] * 1e300, 5),
     "outside": lambda: Optimizer.from_trials(
         [Trial(k, {"x0": 2.0 + k}, "done", float(k)) for k in range(4)], [(0.0, 1.0)], method=METHOD
@@ -149,7 +150,7 @@ def csv_of(page):
 def test_a_page_of_every_kind_of_study(name, tmp_path):
     optimizer, page = page_of(name, tmp_path)
     outline = Outline(page)
-    assert page.startswith("<!doctype html>\n<html lang=\"en\">")
+    assert page.startswith('<!doctype html>\n<html lang="en">')
     assert outline.open == []
     assert outline.headings[:2] == [1, 2]
     assert outline.headings.count(1) == 1
@@ -177,14 +178,13 @@ def test_the_same_study_has_the_same_bytes(tmp_path):
 
 
 def test_a_long_study_has_a_page_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "draw_convergence", lambda optimizer: figures.draw_calibration(optimizer))
+    monkeypatch.setattr(report_findings, "MOST_ROWS", MOST_ROWS)
     rng = np.random.default_rng(0)
     trials = [Trial(k, {"x0": float(rng.uniform())}, "done", float(rng.normal())) for k in range(3 * MOST_ROWS)]
     trials[5] = Trial(5, {"x0": 0.5}, "done", 60.0)
     optimizer = Optimizer.from_trials(trials, [(0.0, 1.0)], method=METHOD)
     page = write_report(optimizer, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert len(page) < 1_500_000
-    assert MOST_ROWS <= page.count("<th scope=\"row\" id=\"trial-") < 1.5 * MOST_ROWS
+    assert MOST_ROWS <= page.count('<th scope="row" id="trial-') < 1.5 * MOST_ROWS
     assert 'id="trial-5"' in page, "what the page speaks of is in the table"
     assert f"of {3 * MOST_ROWS} trials: the latest ones, and those that this page speaks of" in page
     assert csv_of(page).count(b"\n") == 3 * MOST_ROWS + 1
@@ -205,16 +205,23 @@ def test_without_matplotlib_the_page_says_what_to_install(tmp_path, monkeypatch)
 def test_the_answer_comes_first(tmp_path):
     optimizer, page = page_of("mixed", tmp_path)
     said, best = words(page), optimizer.recommend()
-    assert said.startswith("Where is the optimum? xstar, after 13 evaluations Where is the optimum? after 13 evaluations To")
-    assert f"To maximize the value, use {optimizer.space.show(best.params)} . The value there is {best.value_in_words} ;" in said
+    assert said.startswith(
+        "Where is the optimum? xstar, after 13 evaluations Where is the optimum? after 13 evaluations To"
+    )
+    assert (
+        f"To maximize the value, use {optimizer.space.show(best.params)} . The value there is {best.value_in_words} ;"
+        in said
+    )
     assert f"Left to gain {optimizer.where().left_in_words}:" in said
     assert "Why it ended the budget of evaluations is spent" in said
     assert "Trials 12 done, 1 failed, 1 running" in said
     observed = optimizer.best_observed
-    assert re.search(rf"Best observed {re.escape(xstar.trial.with_digits(observed.value, 6))} , in trial {observed.number}", said)
-    for name in MIXED:
+    assert re.search(
+        rf"Best observed {re.escape(xstar.trial.with_digits(observed.value, 6))}, in trial {observed.number}", said
+    )
+    for name, parameter in MIXED.items():
         interval = optimizer.where().in_words(name)
-        assert f"{name} {MIXED[name].show(best.params[name])} {interval}" in said
+        assert f"{name} {parameter.show(best.params[name])} {interval}" in said
 
 
 def test_whether_the_recommendation_was_evaluated(tmp_path):
@@ -223,12 +230,13 @@ def test_whether_the_recommendation_was_evaluated(tmp_path):
     said = words(write_report(optimizer, tmp_path / "page.html").read_text(encoding="utf-8"))
     if not best.confirmed:
         assert "Evaluated not yet: evaluate the recommended point before you rely on it." in said
-        optimizer.tell(best.params, -bump(best.params))
-    number = optimizer.tell(optimizer.recommend().params, 3.0).number
+    else:
+        assert "Evaluated yes, in trial" in said
+    first, second = (optimizer.tell([0.5], value).number for value in (10.0, 10.1))
+    assert optimizer.recommend().params == {"x0": 0.5}
     page = write_report(optimizer, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert optimizer.recommend().confirmed
-    assert re.search(rf"Evaluated yes, in (trial \d+ (and|,) )?trial {number} ", words(page))
-    assert f'href="#trial-{number}"' in page
+    assert f"Evaluated yes, in trial {first} and trial {second} Left to gain" in words(page)
+    assert f'href="#trial-{first}"' in page
 
 
 def test_several_places_have_columns_of_their_own(tmp_path, monkeypatch):
@@ -288,7 +296,7 @@ def test_names_and_words_of_users_are_only_text(tmp_path):
     space |= {name: Real(0.0, 1.0, unit="<u>$/$</u>") for name in NASTY[3:]}
     optimizer = told(space, lambda p: p["日本語"] + p["50 %"], 8)
     for reason in ("<img src=x onerror=alert(1)>", "half a letter \ud800", "=1+1"):
-        optimizer.fail(optimizer.space.anywhere() | {"日本語": 0.25 + len(reason) / 100}, reason)
+        optimizer.fail(optimizer.space.anywhere | {"日本語": 0.25 + len(reason) / 100}, reason)
     page = write_report(optimizer, tmp_path / "page.html", "<b>why</b>").read_text(encoding="utf-8")
     outline = Outline(page)
     assert outline.open == []
@@ -329,7 +337,7 @@ def test_a_table_has_what_is_known_of_every_trial(tmp_path):
     optimizer = told(MIXED, gain, 5, failures=1, running=1)
     optimizer.tell({**optimizer.trials[0].params, "temperature": 55.123456}, 2.5, sd=0.25)
     page = write_report(optimizer, tmp_path / "page.html").read_text(encoding="utf-8")
-    row = words(page.split('<th scope="row" id="trial-7">')[1].split("</tr>")[0])
+    row = " ".join(re.sub("<[^>]*>", " ", page.split('id="trial-7">')[1].split("</tr>")[0]).split())
     first = optimizer.trials[0].params
     params = [MIXED[name].show(first[name], unit=False) for name in list(MIXED)[1:]]
     assert row.startswith(" ".join(["7", "55.12", *params, "2.5", "0.25", "done"]))
@@ -343,34 +351,33 @@ def test_a_table_has_what_is_known_of_every_trial(tmp_path):
 DESKTOP, PHONE = (1280, 900), (390, 844)
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    return {name: write_report(STUDIES[name](), folder / f"{len(name)}.html") for name in
-            ("mixed", "two numbers", "twenty parameters", "failures only")}  # fmt: skip
+@pytest.fixture
+def reports(tmp_path):
+    paths = {
+        name: tmp_path / f"{k}.html" for k, name in enumerate(("mixed", "two numbers", "failures only", MANY_NAME))
+    }
+    for name, path in paths.items():
+        path.write_text(page_of(name, tmp_path)[1], encoding="utf-8")
+    return paths
 
 
 def resized(browser, size):
     width, height = size
     settings = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", settings)
+    light = [{"name": "prefers-color-scheme", "value": "light"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": light})
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_page_is_accessible_and_fits(browser, reports, size):
-    axe = importlib.util.find_spec("selenium_axe_python")
-    if axe is None:
-        pytest.skip("accessibility is checked by axe: pip install selenium-axe-python")
-    from selenium_axe_python import Axe
-
+    axe = pytest.importorskip("selenium_axe_python", reason="accessibility is checked by axe")
     resized(browser, size)
-    light = [{"name": "prefers-color-scheme", "value": "light"}, {"name": "prefers-reduced-motion", "value": "reduce"}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": light})
     for path in reports.values():
         browser.get(path.as_uri())
         width = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
         assert width <= 0, "the page does not scroll sideways"
-        checker = Axe(browser)
+        checker = axe.Axe(browser)
         checker.inject()
         found = checker.run()
         assert len(found["passes"]) > 15
@@ -383,6 +390,7 @@ def column(browser, k):
 
 
 def test_headings_sort_the_table(browser, reports):
+    resized(browser, DESKTOP)
     browser.get(reports["mixed"].as_uri())
     assert column(browser, 1) == [str(k) for k in range(14)]
     heads = browser.find_elements("css selector", ".sortable thead th")
@@ -402,4 +410,3 @@ def test_headings_sort_the_table(browser, reports):
     heads[levels].find_element("tag name", "button").send_keys("\n")
     order = [["small", "medium", "large"].index(text) for text in column(browser, levels + 1)]
     assert order == sorted(order), "levels in their own order"
-    assert math.prod(len(text) for text in titles) > 0

@@ -91,7 +91,11 @@ def examine() -> Health:
         f"{pool['internal_api']} {pool.get('version') or ''}".strip(): pool["num_threads"] for pool in threadpool_info()
     }
     return Health(
-        versions={"xstar": __version__, "python": platform.python_version(), **{name: installed(name) for name in CORE}},
+        versions={
+            "xstar": __version__,
+            "python": platform.python_version(),
+            **{name: installed(name) for name in CORE},
+        },
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         extras={name: _extra(packages, brings) for name, (packages, brings) in EXTRAS.items()},
         backends=_backends(),

@@ -53,14 +53,16 @@ def csv_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Return the text of a CSV file.
 
     Reasons are what programs say, and one that looks like a formula gets an apostrophe, so that no spreadsheet computes
-    it. All else is exact, so that `Optimizer.tell_table` reads what was told.
+    it. All else is exact, the choice None too, so that `Optimizer.tell_table` reads what was told.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**cells, "reason": _harmless(cells.get("reason"))} for cells in rows)
+    writer.writerows({name: _written(name, cell) for name, cell in cells.items()} for cells in rows)
     return text.getvalue()
 
 
-def _harmless(reason: str | None) -> str | None:
-    return f"'{reason}" if reason is not None and reason.startswith(FORMULA) else reason
+def _written(name: str, cell: Any) -> Any:
+    if name == "reason" and cell is not None and cell.startswith(FORMULA):
+        return f"'{cell}"
+    return "None" if cell is None and name not in LAST else cell

@@ -96,14 +96,14 @@ def draw_static(picture: Picture, *, titled: bool = True) -> Any:
 def to_svg(picture: Picture, name: str | None = None, *, titled: bool = True) -> str:
     """Return a picture as an element of a page, which scales with it and whose words can be read and searched.
 
-    Identifiers inside begin with the `name`, so that every picture of a page needs one of its own; by default the title.
+    Identifiers inside begin with the `name`, by default the title: every picture of a page needs one of its own.
     """
     figure = draw_static(picture, titled=titled)
     import matplotlib
 
     name, buffer = name or picture.title, io.StringIO()
     # Names of elements follow from what is drawn, not from chance, so that the same study has the same page.
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # the page has the letters that our font lacks
         figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None, "Creator": None}, transparent=True)

@@ -43,7 +43,7 @@ def draw_calibration(optimizer: Optimizer) -> Picture:
                     notes=[_note(found, k) for k in shown],
                     low=np.clip(found.low[shown], *wide).tolist(),
                     high=np.clip(found.high[shown], *wide).tolist(),
-                )  # fmt: skip
+                )
             )
         if len(picked):
             numbers, notes = [found.trials[k].number for k in picked], [_note(found, k) for k in picked]

@@ -40,7 +40,7 @@ def draw_convergence(optimizer: Optimizer) -> Picture:
     told = [trial for trial in optimizer.trials if trial.state in ("done", "failed")]
     asked = {prefix[-1].number: optimizer.with_trials(prefix) for prefix in _prefixes(told, optimizer.num_initial)}
     posteriors = {number: then.where(SAMPLES) for number, then in asked.items()}
-    tested = {number: then.recommend(tested=True) for number, then in asked.items()}
+    tested = {number: then.recommend(tested=True) for number, then in asked.items() if then.best_observed is not None}
     last = max((trial.number for trial in told), default=0)
     across = Axis("trial", -0.03 * last - 0.5, 1.03 * last + 0.5, whole=True)
     values, axis, hidden = _values(optimizer, {k: where.recommendation for k, where in posteriors.items()}, tested)
@@ -143,7 +143,9 @@ def _left(posteriors: dict[int, OptimumPosterior]) -> tuple[tuple[Mark, ...], Ax
         return (), Axis(label)
     quantiles = {q: [where.regret_quantile(q) for where in posteriors.values()] for q in QUANTILES}
     most = max(amount for amounts in quantiles.values() for amount in amounts)
-    quantiles = {q: [amount if amount > ROUNDING * most else 0.0 for amount in amounts] for q, amounts in quantiles.items()}
+    quantiles = {
+        q: [amount if amount > ROUNDING * most else 0.0 for amount in amounts] for q, amounts in quantiles.items()
+    }
     gains = [amount for amounts in quantiles.values() for amount in amounts if amount > 0.0]
     floor = min(gains, default=0.0) / 3.0
     lines: list[Mark] = []

@@ -5,8 +5,8 @@
     Axis       a label, a range, a logarithm, named ticks
     Line, Band, Points, Field, Bars, Rule    the marks; what has a name is in the legend
 
-Everything is plain numbers and words. `views.drawing.static` makes figures of matplotlib of it, `views.drawing.interactive`
-those of plotly; neither knows anything of optimizers.
+Everything is plain numbers and words. `views.drawing.static` makes figures of matplotlib of it,
+`views.drawing.interactive` those of plotly; neither knows anything of optimizers.
 """
 
 from __future__ import annotations

@@ -28,21 +28,29 @@ def element(name: str, *content: str, **attributes: str | None) -> str:
     '<td class="number">3.5</td>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items() if value is not None
+        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
     )
     return f"<{name}{written}>{''.join(content)}</{name}>"
 
 
 def section(title: str, *content: str) -> str:
     """Return a part of the page under a heading; its identifier is the first word."""
-    name = title.split()[0].lower()
+    name = title.split(maxsplit=1)[0].lower()
     return element("section", element("h2", text(title), id=name), *content, aria_labelledby=name)
 
 
 def table(head: Sequence[str], rows: Iterable[str], caption: str, class_: str | None = None) -> str:
     """Return a table in a box of its own, which scrolls where the table is wider than the page."""
     headings = "".join(cell if cell.startswith("<th") else element("th", cell, scope="col") for cell in head)
-    inner = [element("caption", element("span", text(caption))), element("thead", element("tr", headings)), "\n<tbody>\n", *rows, "</tbody>"]
+    inner = [
+        element("caption", element("span", text(caption))),
+        element("thead", element("tr", headings)),
+        "\n<tbody>\n",
+        *rows,
+        "</tbody>",
+    ]
     return box(element("table", *inner, class_=class_), caption)
 
 

@@ -43,7 +43,7 @@ MARGINALS = (
     "not known yet, or does not matter."
 )
 IMPORTANCE = (
-    "A parameter with a long bar matters for the value or, in the second panel, for what the next evaluation would tell "
+    "A parameter with a long bar matters for the value or, in the second panel, for what an evaluation would tell "
     "about the optimum; a long stroke says that little is known of how much."
 )
 CALIBRATION = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from xstar.beliefs import MOST_SHOWN, OptimumPosterior
 from xstar.numerics.rounding import between, with_digits, with_sd
-from xstar.trial import Trial
+from xstar.trial import State, Trial
 from xstar.views.report.findings import Findings
 from xstar.views.report.markup import element, listed, row, section, table, text
 
@@ -15,7 +15,7 @@ MOST_IN_A_SENTENCE = 6
 """Parameters that a sentence names; more are in the table below it only."""
 MOST_LISTED = 12
 """Surprises that are listed."""
-STATES = {"done": "done", "failed": "failed", "pending": "running", "withdrawn": "withdrawn"}
+STATES: dict[State, str] = {"done": "done", "failed": "failed", "pending": "running", "withdrawn": "withdrawn"}
 """What becomes of trials, as pages say it."""
 
 
@@ -60,6 +60,8 @@ def _facts(findings: Findings) -> str:
         evaluated = f"yes, in {_links(findings, findings.evaluated)}"
     elif best.confirmed:
         evaluated = "yes"
+    elif observed is None:
+        evaluated = "not yet; all values told are of points outside the space"
     else:
         tested = findings.optimizer.recommend(tested=True)
         evaluated = (
@@ -79,7 +81,9 @@ def _facts(findings: Findings) -> str:
             )
     if observed is not None:
         lucky = "; one value, with noise the luckiest draw"
-        facts.append(("Best observed", f"{text(with_digits(observed.value or 0.0, 6))}, in {findings.link(observed)}{lucky}"))
+        facts.append(
+            ("Best observed", f"{text(with_digits(observed.value or 0.0, 6))}, in {findings.link(observed)}{lucky}")
+        )
     return _defined([*facts, *_course(findings)])
 
 
@@ -108,7 +112,9 @@ def _parameters(findings: Findings) -> str:
         intervals = [where.in_words(name), *(where.in_words(name, 0.9, place) for place in places)]
         cells = intervals if name in space.free else ["fixed", *[""] * len(places)]
         rows.append(row(text(name), recommended, *map(text, cells)))
-    return table(head, rows, f"What is recommended, and where the optimum is with 90 % probability{_elsewhere(where)}", "texts")
+    return table(
+        head, rows, f"What is recommended, and where the optimum is with 90 % probability{_elsewhere(where)}", "texts"
+    )
 
 
 def _elsewhere(where: OptimumPosterior) -> str:
