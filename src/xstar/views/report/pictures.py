@@ -15,8 +15,8 @@ from xstar.views.report.markup import box, element, section, text
 
 WIDE = 6.0
 """A picture of more inches scrolls in a box of its own where the page is narrow: its letters stay legible."""
-LEGIBLE = 62.0
-"""CSS pixels that an inch of a picture has at least."""
+LEGIBLE, LARGEST = 62.0, 100.0
+"""CSS pixels that an inch of such a picture has at least, and at most."""
 
 FIELDS = (
     "Colors say which value the model predicts and, in the second panel, how much an evaluation would tell about where "
@@ -101,4 +101,5 @@ def _panel(picture: Picture, name: str) -> str:
     inches = picture.size[0] * picture.columns
     if inches <= WIDE:
         return element("div", drawn)
-    return box(element("div", drawn, style=f"min-width: {LEGIBLE * inches:.0f}px"), picture.title)
+    width = f"min-width: {LEGIBLE * inches:.0f}px; max-width: {LARGEST * inches:.0f}px"
+    return box(element("div", drawn, style=width), picture.title)
