@@ -4,7 +4,6 @@ import functools
 import json
 import math
 import re
-import shutil
 import socket
 import sys
 import threading
@@ -286,28 +285,6 @@ def test_settings_that_cannot_be(study, settings, message):
 
 
 # The browser
-
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--window-size=1500,2500",
-]  # fmt: skip
-
-
-@pytest.fixture
-def browser(tmp_path):
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("the page is opened in Chromium: chromium and chromedriver are needed on the path")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path}/browser"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    window = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield window
-    window.quit()
 
 
 def test_the_figures_are_on_the_page_of_the_study(study, browser, monkeypatch, tmp_path):

@@ -1,16 +1,18 @@
 """Pictures as figures of matplotlib, made without pyplot, so that nothing of the user's own plotting is touched.
 
     draw_static(picture) -> matplotlib.figure.Figure
-    to_svg(picture) -> str
+    to_svg(picture, name) -> str
 
 Matplotlib (`pip install 'xstar[plots]'`) is imported when a picture is drawn.
 """
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import textwrap
+import warnings
 from typing import Any
 
 import numpy as np
@@ -53,23 +55,24 @@ STYLES: dict[Kind, dict[str, Any]] = {
 }
 
 
-def draw_static(picture: Picture) -> Any:
-    """Return a picture as a figure of matplotlib."""
+def draw_static(picture: Picture, *, titled: bool = True) -> Any:
+    """Return a picture as a figure of matplotlib; one that is not `titled` says neither its title nor what is shown."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise SettingsError(MISSING) from error
     rows, (width, height) = picture.rows, picture.size
-    said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if picture.said else []
-    head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0
+    said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if titled else []
+    head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0 if titled else 0.0
     names = picture.has_legend
     figure = Figure(
         figsize=(width * picture.columns, height * rows + head + (0.3 if names else 0.0)), layout="constrained"
     )
-    # Lines without words keep room for what is said in smaller letters.
-    figure.suptitle(_literal(picture.title) + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
-    top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
-    figure.text(0.012, top, _literal("\n".join(said)), size=SAID, va="top", color="#444444")
+    if titled:
+        # Lines without words keep room for what is said in smaller letters.
+        figure.suptitle(_literal(picture.title) + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
+        top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
+        figure.text(0.012, top, _literal("\n".join(said)), size=SAID, va="top", color="#444444")
     grid = figure.subplots(rows, picture.columns, squeeze=False)
     taken = dict(zip(picture.cells, picture.panels, strict=True))
     for place, axes in np.ndenumerate(grid):
@@ -103,24 +106,31 @@ def _by_rows(count: int, columns: int) -> list[int]:
     return [k for column in range(columns) for k in range(column, count, columns)]
 
 
-def to_svg(picture: Picture) -> str:
-    """Return a picture as an element of a page, which scales with it and whose words can be read and searched."""
-    figure = draw_static(picture)
+def to_svg(picture: Picture, name: str | None = None, *, titled: bool = True) -> str:
+    """Return a picture as an element of a page, which scales with it and whose words can be read and searched.
+
+    Identifiers inside begin with the `name`, by default the title: every picture of a page needs one of its own.
+    """
+    figure = draw_static(picture, titled=titled)
     import matplotlib
 
-    buffer = io.StringIO()
+    name, buffer = name or picture.title, io.StringIO()
     # Names of elements follow from what is drawn, not from chance, so that the same study has the same page.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.title, "font.family": "sans-serif"}):
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the page has the letters that our font lacks
         figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None, "Creator": None}, transparent=True)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", _unique(text, picture.title), count=1)
+    head = f'<svg role="img" aria-label="{html.escape(picture.alternative)}" '
+    size = re.compile(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"')
+    return size.sub(lambda found: head + found[1], _unique(text, name), count=1)
 
 
-def _unique(text: str, title: str) -> str:
+def _unique(text: str, name: str) -> str:
     """Identifiers that no other picture of the page has."""
-    prefix = re.sub(r"\W+", "-", title.lower()).strip("-")
+    prefix = re.sub(r"\W+", "-", name.lower()).strip("-")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
@@ -203,7 +213,7 @@ def _draw_line(axes: Any, mark: Line) -> None:
     else:
         axes.plot(mark.x, mark.y, marker="o" if mark.marked else None, ms=4, **style)
     for x, y, text in zip(mark.x, mark.y, mark.labels, strict=False):
-        axes.annotate(text, (x, y), (0, 4), textcoords="offset points", ha="center", size=SMALL)
+        axes.annotate(_literal(text), (x, y), (0, 4), textcoords="offset points", ha="center", size=SMALL)
 
 
 def _draw_points(axes: Any, mark: Points) -> None:

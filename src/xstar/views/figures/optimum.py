@@ -34,6 +34,8 @@ MOST_PAIRED, MOST_PANELS, BINS = 4, 12, 24
 """Parameters that are shown by pairs, and one by one; bars of a histogram."""
 LETTERS = "ABCDE"
 """The places, in turn, as many as there are colors."""
+TITLE_LETTERS = 34
+"""Of the title of a panel, which is as wide as that."""
 ZOOMED = 0.4
 """If all draws are in less of a parameter's range, only that is shown."""
 
@@ -139,7 +141,7 @@ def _histogram(
     axis = one.axis
     if not one.listed:
         axis = Axis(axis.label, edges[0], edges[-1], axis.log, whole=axis.whole)
-    title = short(_in_words(where, one.name), 48) if titled else ""
+    title = short(_in_words(where, one.name), TITLE_LETTERS) if titled else ""
     return Panel(title, axis, Axis("share of the draws", 0.0, percent=True), tuple(marks))
 
 

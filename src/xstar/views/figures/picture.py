@@ -171,6 +171,14 @@ class Panel:
     note: str = ""
     """In its middle: why there is nothing."""
 
+    @property
+    def alternative(self) -> str:
+        """What is drawn, in words."""
+        axes = " over ".join(filter(None, [self.y.label, self.x.label]))
+        names = [mark.label if isinstance(mark, Points) else mark.name for mark in self.marks]
+        marks = ", ".join(filter(None, dict.fromkeys(names)))
+        return ": ".join(filter(None, [self.title, axes, marks]))
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -207,5 +215,11 @@ class Picture:
     @property
     def alternative(self) -> str:
         """The picture in words, for readers who do not see it."""
-        panels = "; ".join(filter(None, dict.fromkeys(panel.title for panel in self.panels)))
+        panels = "; ".join(filter(None, dict.fromkeys(panel.alternative for panel in self.panels)))
         return ". ".join(filter(None, [self.title, self.said, f"Panels: {panels}" if panels else ""])) + "."
+
+    def apart(self) -> list[Picture]:
+        """Return each panel as a picture of its own; what has empty cells is a grid, which stays together."""
+        if self.empty:
+            return [self]
+        return [replace(self, said="", panels=(panel,), columns=1) for panel in self.panels]
