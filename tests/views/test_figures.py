@@ -354,14 +354,17 @@ def test_importance_is_that_of_the_optimizer():
     opt = STUDIES["six parameters"]()
     found = opt.importance()
     picture = figures.draw_importance(opt)
-    assert [name for _, name in picture.panels[0].y.ticks] == found.ranked
     for panel, shares in zip(picture.panels, (found.values, found.information), strict=True):
+        assert [name for _, name in panel.y.ticks] == found.ranked
         bars = one(panel, Bars)
         ranked = [shares[name] for name in found.ranked]
         assert [bars.lengths, bars.low, bars.high] == [
             [s.share for s in ranked], [s.low for s in ranked], [s.high for s in ranked],
         ]  # fmt: skip
     assert found.ranked[0] in ("momentum", "layers")
+    left, right = picture.shown
+    assert [name for _, name in left.y.ticks] == found.ranked
+    assert {name for _, name in right.y.ticks} == {""}, "side by side, names are there once"
 
 
 def test_calibration_marks_what_was_surprising():

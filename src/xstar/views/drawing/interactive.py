@@ -83,7 +83,7 @@ def draw_interactive(picture: Picture, height: int | None = None) -> Figure:
     traces: list[Trace] = []
     layout: dict[str, Any] = {}
     shown: set[str] = set()
-    for k, (panel, cell) in enumerate(zip(picture.panels, picture.cells, strict=True)):
+    for k, (panel, cell) in enumerate(zip(picture.shown, picture.cells, strict=True)):
         suffix = "" if k == 0 else str(k + 1)
         across, up = _domain(cell[1], picture.columns, gap), _domain(picture.rows - 1 - cell[0], picture.rows, row_gap)
         fields = any(isinstance(mark, Field) for mark in panel.marks)

@@ -74,7 +74,7 @@ def draw_static(picture: Picture, *, titled: bool = True) -> Any:
         top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
         figure.text(0.012, top, _literal("\n".join(said)), size=SAID, va="top", color="#444444")
     grid = figure.subplots(rows, picture.columns, squeeze=False)
-    taken = dict(zip(picture.cells, picture.panels, strict=True))
+    taken = dict(zip(picture.cells, picture.shown, strict=True))
     for place, axes in np.ndenumerate(grid):
         panel = taken.get((place[0], place[1]))
         if panel is None:
@@ -162,7 +162,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
 
 
 def _set_axis(axes: Any, which: str, axis: Axis) -> None:
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
+    from matplotlib.ticker import MaxNLocator
 
     part = getattr(axes, f"{which}axis")
     part.set_label_text(_literal(axis.label), size=9)
@@ -180,7 +180,7 @@ def _set_axis(axes: Any, which: str, axis: Axis) -> None:
         part.set_major_locator(MaxNLocator(integer=True, nbins=6))
     elif axis.percent:
         part.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
-        part.set_major_formatter(PercentFormatter(1.0))
+        part.set_major_formatter(lambda share, _: f"{100 * share:.4g}%")
     if axis.reversed:
         part.set_inverted(True)
 

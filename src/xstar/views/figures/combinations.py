@@ -55,9 +55,7 @@ def draw_combinations(optimizer: Optimizer, where: OptimumPosterior | None = Non
         predicts.append(Points([float(mean[k])], [float(k)], Kind.HERE, "", [notes[k]], color=color))
     panels = (
         Panel("What an evaluation tells about the optimum", Axis("information, bits", 0.0), labels, tells),
-        Panel(
-            "What the model predicts, and 95 % intervals", Axis("value", *span), labels.without_names(), tuple(predicts)
-        ),
+        Panel("What the model predicts, and 95 % intervals", Axis("value", *span), labels, tuple(predicts)),
     )
     said = f"{len(shown)} of {len(found)} combinations, by information" if len(found) > len(shown) else ""
     green = "green: recommended" if any(recommended) else ""

@@ -202,6 +202,18 @@ class Picture:
         return [divmod(k, self.columns) for k in free]
 
     @property
+    def shown(self) -> list[Panel]:
+        """The panels as they are drawn side by side: names that the left neighbor has are not repeated."""
+        at = dict(zip(self.cells, self.panels, strict=True))
+        left = [at.get((row, column - 1)) for row, column in self.cells]
+        return [
+            replace(panel, y=panel.y.without_names())
+            if panel.y.ticks and before is not None and before.y == panel.y
+            else panel
+            for panel, before in zip(self.panels, left, strict=True)
+        ]
+
+    @property
     def rows(self) -> int:
         """How many rows there are."""
         return 1 + max((row for row, _ in self.cells), default=0)
