@@ -284,7 +284,11 @@ def in_processes(options: argparse.Namespace, processes: int) -> Done:
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, context, _meet, (context.Barrier(processes),)) as pool:
         parts = list(pool.map(_share, shares, [settings] * processes))
-    record = lockstep.Record(*(np.concatenate(list(part)) for part in zip(*(p.record for p in parts), strict=True)))
+    X, y, recommended, value, tested = (
+        np.concatenate([getattr(part.record, key) for part in parts])
+        for key in ("X", "y", "recommended", "value", "tested")
+    )
+    record = lockstep.Record(X, y, recommended, value, tested)
     stages = {name: float(np.mean([p.stages.get(name, 0.0) for p in parts])) for name in parts[0].stages}
     return Done(
         record, np.concatenate([p.regrets for p in parts]), stages,

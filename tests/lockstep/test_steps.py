@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from xstar import Method
+from xstar import Method, Optimizer
 from xstar.acquisition import EI, MES, PES, LogEI, Thompson
 from xstar.gp import (
     MAP,
@@ -125,3 +125,35 @@ def test_noise_may_be_given():
     record = optimize([0, 1, 2], None, 2, draws=draws)
     exact = PATHS.value(record.X, np.arange(R))
     np.testing.assert_allclose((record.y - exact) / NOISE, draws, atol=1e-8)
+
+
+def test_asking_what_is_believed_changes_nothing_and_is_each_problem_s_own():
+    together = optimize([0, 1, 2], PES(12, 128), 6, ask_after=[5, 9], num_draws=40)
+    np.testing.assert_array_equal(together.X, optimize([0, 1, 2], PES(12, 128), 6).X)
+    assert [belief.evaluations for belief in together.beliefs] == [5, 9]
+    last = together.beliefs[-1]
+    assert last.x_star.shape == (R, 40, D)
+    assert last.left.shape == (R, 40)
+    assert np.all(last.left >= 0.0)
+    alone = optimize([1], PES(12, 128), 6, ask_after=[9], num_draws=40).beliefs[0]
+    np.testing.assert_allclose(alone.x_star[0], last.x_star[1], atol=1e-4)
+    np.testing.assert_allclose([alone.mean[0], alone.sd[0]], [last.mean[1], last.sd[1]], atol=1e-4)
+
+
+@pytest.mark.parametrize("inference", [Fixed(HYPER), MAP()], ids=["known", "learned"])
+def test_what_is_believed_is_what_an_optimizer_says(inference):
+    record = optimize([0, 1, 2], PES(12, 128), 5, inference, ask_after=[8], num_draws=400)
+    (belief,) = record.beliefs
+    method = Method(SquaredExponential(), inference, PES(12, 128))
+    for r in range(R):
+        opt = Optimizer([(0.0, 1.0)] * D, method=method, noise=NOISE if isinstance(inference, Fixed) else None)
+        for x, y in zip(record.X[r], record.y[r], strict=True):
+            opt.tell(x, float(y))
+        where = opt.where(400)
+        best = where.recommendation
+        np.testing.assert_allclose(best.x, record.recommended[r, -1], atol=1e-2)
+        assert belief.mean[r] == pytest.approx(best.mean, abs=0.05)
+        assert belief.sd[r] == pytest.approx(best.sd, rel=0.2, abs=5e-3)
+        # 400 draws each: two shares differ by 0.03 or so by chance.
+        ours, theirs = ((drawn[:, None] > [0.003, 0.03, 0.3]).mean(axis=0) for drawn in (belief.left[r], where.regret))
+        np.testing.assert_allclose(ours, theirs, atol=0.12)

@@ -3,10 +3,10 @@
 import warnings
 from typing import Any
 
-from xstar.lockstep.steps import LockstepSettings, Problems, Record, run
+from xstar.lockstep.steps import Belief, LockstepSettings, Problems, Record, run
 from xstar.lockstep.streams import Streams
 
-__all__ = ["LockstepSettings", "Problems", "Record", "Streams", "run"]
+__all__ = ["Belief", "LockstepSettings", "Problems", "Record", "Streams", "run"]
 
 
 def __getattr__(name: str) -> Any:

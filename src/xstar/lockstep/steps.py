@@ -97,6 +97,21 @@ class Problems:
         instance(self.settings, "settings", LockstepSettings, "LockstepSettings()")
 
 
+class Belief(NamedTuple):
+    """What the models of R problems said after some evaluations, as `Optimizer.where` and `recommend` do."""
+
+    evaluations: int
+    """How many there were, those of the start included."""
+    x_star: HostArray
+    """Draws of the optimum, shape (R, N, d)."""
+    left: HostArray
+    """How much better each of them is than the recommendation, in the units of the values; shape (R, N)."""
+    mean: HostArray
+    """What is predicted at the recommendation, shape (R,)."""
+    sd: HostArray
+    """Its standard deviation, shape (R,)."""
+
+
 class Record(NamedTuple):
     """What was evaluated and what was recommended."""
 
@@ -110,6 +125,8 @@ class Record(NamedTuple):
     """The function there, without noise, shape (R, evaluations + 1)."""
     tested: HostArray
     """The evaluated point with the largest posterior mean, likewise: shape (R, evaluations + 1, d)."""
+    beliefs: tuple[Belief, ...] = ()
+    """What the models said after the evaluations at which they were asked."""
 
 
 class Group(NamedTuple):
@@ -119,6 +136,8 @@ class Group(NamedTuple):
     """Their numbers, increasing."""
     post: Posterior
     """Of all of them, leading axes (R', H)."""
+    scalings: Sequence[Scaling]
+    """How the values of each are standardized."""
 
 
 def run(
@@ -131,6 +150,8 @@ def run(
     draws: HostArray | None = None,
     threads: int = 1,
     after: Callable[[int], None] | None = None,
+    ask_after: Sequence[int] = (),
+    num_draws: int = 200,
 ) -> Record:
     """Optimize R functions, one evaluation of each at a time.
 
@@ -152,6 +173,11 @@ def run(
         That draw random numbers.
     after : callable, optional
         Called with the number of evaluations after each of them.
+    ask_after : sequence of int
+        Numbers of evaluations, those of the start included, after which the models are asked what they believe; the
+        course of the run does not depend on that.
+    num_draws : int
+        Of the optimum, whenever the models are asked.
 
     Returns
     -------
@@ -173,6 +199,7 @@ def run(
     X, y = move(X, like), observe(X, 0)
     groups = _fit(problems, X, y, streams)
     recommended, heights, tested = [], [], []
+    beliefs = []
     for step in range(evaluations + 1):
         best = _of_all(
             groups, R, lambda group: _maximize(problems.settings, Prepared(MeanScore(group.post)), group.post, streams)
@@ -180,6 +207,8 @@ def run(
         tested.append(_of_all(groups, R, lambda group: best_of_each(group.post)[0][:, 0, :]))
         recommended.append(_of_all(groups, R, partial(_recommend, problems, X, y, tested[-1], best)))
         heights.append(problems.values(recommended[-1][:, None, :])[:, 0])
+        if n + step in ask_after:
+            beliefs.append(_ask(groups, recommended[-1], n + step, seeds, num_draws))
         if step == evaluations:
             break
         if problems.method.acquisition is None:
@@ -190,7 +219,8 @@ def run(
         groups, X, y = _learn(problems, groups, X, y, move(x, like), observe(x, n + step), streams)
         if after is not None:
             after(step + 1)
-    return Record(to_numpy(X), to_numpy(y), *(np.stack(part, axis=1) for part in (recommended, heights, tested)))
+    best, height, safest = (np.stack(part, axis=1) for part in (recommended, heights, tested))
+    return Record(to_numpy(X), to_numpy(y), best, height, safest, tuple(beliefs))
 
 
 def _of_all(groups: Sequence[Group], count: int, find: Callable[[Group], Array]) -> HostArray:
@@ -211,6 +241,36 @@ def _recommend(problems: Problems, X: Array, y: Array, tested: HostArray, best: 
     largest = np.where(values == values.max(axis=1, keepdims=True), mean, -np.inf)
     observed = to_numpy(X)[own, np.argmax(largest, axis=1)]
     return recommend(group.post, observed, tested[own], best[own], problems.method)
+
+
+def _ask(groups: Sequence[Group], recommended: HostArray, n: int, seeds: Sequence[int], num_draws: int) -> Belief:
+    """What the models say of the optimum and of recommended points (R, d)."""
+    (R, d), streams = recommended.shape, _streams_of_beliefs(seeds, n)
+    found = Belief(n, np.empty((R, num_draws, d)), np.empty((R, num_draws)), np.empty(R), np.empty(R))
+    for group in groups:
+        own, post = group.problems, group.post
+        count, H = post.batch_shape
+        drawn = draw_maximizers(post, math.ceil(num_draws / H), streams.take(own))
+        here = move(np.broadcast_to(recommended[own, None, None, None, :], (*drawn.paths.batch_shape, 1, d)), drawn.x)
+        best, at = (to_numpy(part).reshape(count, -1) for part in (drawn.value, drawn.paths(here)))
+        x_star = to_numpy(drawn.x).reshape(count, -1, d)
+        mean, variance = (
+            to_numpy(part)[..., 0] for part in post.predict(move(recommended[own, None, None, :], drawn.x))
+        )
+        center, sd = mean.mean(axis=1), np.sqrt(variance.mean(axis=1) + mean.var(axis=1))
+        for k, r in enumerate(own):
+            scaling, picked = group.scalings[k], streams.own[r].permutation(best.shape[1])[:num_draws]
+            found.x_star[r] = x_star[k, picked]
+            found.left[r] = np.maximum(scaling.inverse(best[k, picked]) - scaling.inverse(at[k, picked]), 0.0)
+            found.mean[r] = scaling.inverse(center[k])
+            found.sd[r] = scaling.spread(center[k], sd[k])
+    return found
+
+
+def _streams_of_beliefs(seeds: Sequence[int], n: int) -> Streams:
+    """Random numbers for questions alone."""
+    own = [np.random.default_rng([seed, 3, n]) for seed in seeds]
+    return Streams(own, np.random.default_rng([DESIGN, 3, n]))
 
 
 def _suggest(problems: Problems, streams: Streams, best: HostArray, number: int, group: Group) -> Array:
@@ -274,9 +334,9 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
     """The posteriors of data (R, n, d), (R, n)."""
     method = problems.method
     if not method.standardizes:
-        data, jacobian = Observations.check(X, y), None
+        data, jacobian, scalings = Observations.check(X, y), None, [[Scaling()]] * len(X)
     else:
-        versions, jacobian = _standardized(to_numpy(X), to_numpy(y), method.model)
+        versions, jacobian, scalings = _standardized(to_numpy(X), to_numpy(y), method.model)
         data = Observations.check(move(np.repeat(to_numpy(X), versions.shape[1], axis=0), X),
                                   move(versions.reshape(-1, versions.shape[-1]), X))  # fmt: skip
     count = 1 if jacobian is None else jacobian.shape[1]
@@ -284,18 +344,24 @@ def _fit(problems: Problems, X: Array, y: Array, streams: Streams) -> list[Group
         method.kernels, method.inference, data, streams.common, log_jacobian=None if count == 1 else jacobian
     )
     return [
-        Group(sets // count, Posterior.of(kernel, inferred.hyper, data.take(sets).expand()))
+        Group(
+            sets // count,
+            Posterior.of(kernel, inferred.hyper, data.take(sets).expand()),
+            [scalings[k // count][k % count] for k in sets],
+        )
         for sets, kernel, inferred in chosen
     ]
 
 
-def _standardized(X: HostArray, values: HostArray, settings: ModelSettings) -> tuple[HostArray, HostArray]:
-    """The versions of y (R, V, n) that the data (R, n, d), (R, n) have, and their log derivatives, summed (R, V)."""
+def _standardized(
+    X: HostArray, values: HostArray, settings: ModelSettings
+) -> tuple[HostArray, HostArray, list[list[Scaling]]]:
+    """The versions of y (R, V, n) that the data (R, n, d), (R, n) have, log derivatives, summed (R, V), and maps."""
     weights = [design_weights(points, settings) for points in X]
     scalings = [[Scaling.fit(*own, warp) for warp in settings.warps] for own in zip(values, weights, strict=True)]
     y = [[scaling.forward(own) for scaling in row] for own, row in zip(values, scalings, strict=True)]
     jacobian = [[scaling.log_jacobian(own) for scaling in row] for own, row in zip(values, scalings, strict=True)]
-    return np.array(y), np.array(jacobian)
+    return np.array(y), np.array(jacobian), scalings
 
 
 def _maximize(settings: LockstepSettings, score: Prepared, post: Posterior, streams: Streams) -> Array:
