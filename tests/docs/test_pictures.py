@@ -1,13 +1,15 @@
 """The pictures of the pages are those that their commands draw, at least in what they say."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from website import search
+from website import gallery, search
 from website.pages import agree
-from website.png import said, save
+from website.png import said, save, words
+from xstar import plots
 
 DOCS = Path(__file__).parents[2] / "docs"
 IMAGES = DOCS / "images"
@@ -70,3 +72,17 @@ def test_the_pictures_of_how_it_decides_are_current(tmp_path):
         assert (tmp_path / picture).stat().st_size > 20_000
         assert agree(said(IMAGES / picture), said(tmp_path / picture)), "run `python -m website.pictures`"
         assert f"images/{picture}" in (DOCS / "decides.md").read_text(encoding="utf-8")
+
+
+class TestGallery:
+    """The pictures of how-to/pictures.md."""
+
+    def test_the_pictures_are_current(self):
+        figures = gallery.figures()
+        page = gallery.PAGE.read_text(encoding="utf-8")
+        for name, figure in figures.items():
+            picture = f"pictures-{name}.png"
+            assert agree(said(IMAGES / picture), words(figure)), f"run `python -m website.gallery`: {name}"
+            assert f"](../images/{picture})" in page
+        assert set(figures) == set(plots.__all__) - {"draw"}
+        assert len(re.findall(r"!\[", page)) == len(figures)
