@@ -94,11 +94,11 @@ tell(batch)
 # %% [markdown]
 # ## Until little is left to gain
 #
-# The campaign ends when, with 95 % probability, no more than 10 % yield is left to gain, or after eight days.
+# The campaign ends when, with 90 % probability, no more than 10 % yield is left to gain, or after eight days.
 
 # %%
 for day in range(4, 9):
-    left = opt.where(100).regret_quantile(0.95)
+    left = opt.where().regret_quantile(0.9)
     print(f"before day {day}: {opt.recommend()}; left to gain: {left:.0f}")
     if left < 10.0:
         break
