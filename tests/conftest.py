@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.browser import open_browser
 from xstar.numerics.arrays import to_numpy
 
 settings.register_profile(
@@ -51,6 +52,12 @@ def backend(request):
 @pytest.fixture
 def rng():
     return np.random.default_rng(20261116)
+
+
+@pytest.fixture
+def browser(tmp_path):
+    with open_browser(tmp_path) as window:
+        yield window
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,12 +8,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from xstar.version import __version__
+from xstar.version import __version__, installed
 
 CORE = ("numpy", "scipy", "array-api-compat", "optuna", "sqlalchemy", "threadpoolctl", "tqdm")
 """Packages that xstar cannot do without."""
@@ -92,7 +91,11 @@ def examine() -> Health:
         f"{pool['internal_api']} {pool.get('version') or ''}".strip(): pool["num_threads"] for pool in threadpool_info()
     }
     return Health(
-        versions={"xstar": __version__, "python": platform.python_version(), **{name: _version(name) for name in CORE}},
+        versions={
+            "xstar": __version__,
+            "python": platform.python_version(),
+            **{name: installed(name) for name in CORE},
+        },
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         extras={name: _extra(packages, brings) for name, (packages, brings) in EXTRAS.items()},
         backends=_backends(),
@@ -103,15 +106,8 @@ def examine() -> Health:
     )
 
 
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _extra(packages: tuple[str, ...], brings: str) -> dict[str, Any]:
-    versions = {package: _version(package) for package in packages}
+    versions = {package: installed(package) for package in packages}
     return {"installed": None not in versions.values(), "packages": versions, "brings": brings}
 
 

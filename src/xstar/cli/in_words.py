@@ -6,16 +6,14 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from xstar.files.definition import Definition
-from xstar.space import Integer, Listed, Ordinal, Parameter, Real, Space
-
-MOST_CHOICES = 8
-"""How many are listed."""
+from xstar.space import Space
+from xstar.views.ranges import range_in_words
 
 
 def how_read(space: Space, whole_by_bounds: Collection[str] = ()) -> dict[str, str]:
     """Return for each parameter how it is read."""
     return {
-        name: _described(parameter) + (" (as its bounds are written)" if name in whole_by_bounds else "")
+        name: range_in_words(parameter) + (" (as its bounds are written)" if name in whole_by_bounds else "")
         for name, parameter in space.parameters.items()
     }
 
@@ -40,20 +38,3 @@ def lines_of(texts: Mapping[str, str], mark: str = "=") -> str:
     """Return texts by name in lines of a column."""
     width = max(map(len, texts), default=0)
     return "\n".join(f"  {name:<{width}} {mark} {text}" for name, text in texts.items())
-
-
-def _described(parameter: Parameter) -> str:
-    if isinstance(parameter, Listed):
-        kind = "levels, in this order:" if isinstance(parameter, Ordinal) else "one of"
-        names = [parameter.show(choice) for choice in parameter.alternatives[:MOST_CHOICES]]
-        more = len(parameter.alternatives) - len(names)
-        return f"{kind} {', '.join(names)}" + (f" and {more} more" if more > 0 else "")
-    if not isinstance(parameter, Integer | Real):
-        return repr(parameter)
-    unit = "" if parameter.unit is None else f" {parameter.unit}"
-    low, high = parameter.show(parameter.low, unit=False), parameter.show(parameter.high, unit=False)
-    if parameter.low == parameter.high:
-        return f"fixed at {low}{unit}"
-    kind = "whole numbers" if isinstance(parameter, Integer) else "real numbers"
-    step = "" if parameter.step in (None, 1) else f" in steps of {parameter.step:g}"
-    return f"{kind} {low} to {high}{unit}{step}" + (", by their logarithm" if parameter.log else "")

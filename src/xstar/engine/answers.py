@@ -22,6 +22,8 @@ from xstar.trial import Explanation, Recommendation
 
 GROUPED = 400
 """Sampled optima among which groups are looked for, at most."""
+ROUNDING = 1e-12
+"""Of a path's value: what is less is no gain."""
 
 
 def recommendation(model: Model, part: Domain | None = None) -> Recommendation:
@@ -54,7 +56,8 @@ def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
     """Return draws of where the optimum is, and of how much better it is than the recommendation."""
     space = model.settings.space
     rows, best, here = model.sample_optima(num_samples, Seeds(model.settings.seed).optimum())
-    regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
+    gained = best - here > ROUNDING * np.maximum(np.abs(best), 1.0)
+    regret = np.where(gained, np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0), 0.0)
     if not model.scaling.informative:
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]

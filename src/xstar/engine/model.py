@@ -94,7 +94,7 @@ class Model:
         scaled = (rows - others) / to_numpy(self.post.hyper.lengthscales)[:, None, :]
         (rho,) = self.post.kernel.profile(np.sum(scaled**2, axis=-1), 0)
         variance = 2.0 * to_numpy(self.post.hyper.variance)[:, None] * (1.0 - rho)
-        return np.maximum(1.0 - np.sqrt(np.maximum(variance, 0.0).mean(axis=0)), 0.0)
+        return np.asarray(np.maximum(1.0 - np.sqrt(np.maximum(variance, 0.0).mean(axis=0)), 0.0))
 
     @cached_property
     def plausible(self) -> tuple[float, float]:

@@ -162,7 +162,7 @@ class Result:
         """
         from xstar.views.report import write_report
 
-        return write_report(self.optimizer, path, self.stop_reason)
+        return write_report(self.optimizer, path, self.message)
 
     def __str__(self) -> str:
         failed = sum(trial.state == "failed" for trial in self.trials)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,9 +86,7 @@ def _column(name: str) -> str:
 
 
 def _table(rows: list[dict[str, Any]], counted_in: str) -> str:
+    from xstar.files.frames import csv_of
+
     named = dict.fromkeys(name for row in rows for name in row if name not in [*FIRST, *LAST])
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [counted_in, "state", *named, *LAST], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_of(rows, [counted_in, "state", *named, *LAST])

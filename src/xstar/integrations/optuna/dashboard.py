@@ -21,41 +21,53 @@ from xstar.errors import SettingsError
 from xstar.integrations.optuna import adapter
 from xstar.numerics.checks import positive
 from xstar.optimizer import Optimizer
-from xstar.views.figures import draw_information, draw_optimum, draw_regret
-from xstar.views.figures.parts import MISSING
+from xstar.views.drawing.interactive import MISSING, draw_interactive
+from xstar.views.figures import (
+    draw_calibration,
+    draw_convergence,
+    draw_importance,
+    draw_marginals,
+    draw_model,
+)
+from xstar.views.figures.picture import Picture
 
 if TYPE_CHECKING:
     from optuna import Study
     from plotly.graph_objects import Figure
 
-FIGURES = ("xstar-information", "xstar-optimum", "xstar-regret")
-"""The names of the figures in a study: where to look next, where the optimum is, what is left to gain."""
+FIGURES = ("xstar-information", "xstar-optimum", "xstar-importance", "xstar-calibration", "xstar-regret")
+"""The names of the figures in a study: where to look next, where the optimum may be, what matters, how well the model
+predicts, what is left to gain."""
+HEIGHT = 450
+"""Pixels: that of a card of the dashboard."""
 
 
 def draw(optimizer: Optimizer) -> dict[str, Figure]:
     """Draw the figures, by name; none before the first result, and only the last if no parameter varies."""
-    return dict(_draw_each(optimizer))
+    return {name: draw_interactive(picture, HEIGHT) for name, picture in _pictures(optimizer)}
 
 
 def save_figures(study: Study, optimizer: Optimizer) -> list[str]:
     """Draw the figures, save each in the study instead of an earlier one, and return their names."""
     dashboard = _dashboard()
     return [
-        dashboard.save_plotly_graph_object(study, figure, graph_object_id=name)
-        for name, figure in _draw_each(optimizer)
+        dashboard.save_plotly_graph_object(study, draw_interactive(picture, HEIGHT), graph_object_id=name)
+        for name, picture in _pictures(optimizer)
     ]
 
 
-def _draw_each(optimizer: Optimizer) -> Iterator[tuple[str, Figure]]:
+def _pictures(optimizer: Optimizer) -> Iterator[tuple[str, Picture]]:
     """One by one, because the last one takes the longest."""
     if all(trial.state != "done" for trial in optimizer.trials):
         return
-    information, optimum, regret = FIGURES
+    information, optimum, importance, calibration, regret = FIGURES
     if optimizer.space.free:
         where = optimizer.where()
-        yield information, draw_information(optimizer, where)
-        yield optimum, draw_optimum(optimizer, where)
-    yield regret, draw_regret(optimizer)
+        yield information, draw_model(optimizer, where=where)
+        yield optimum, draw_marginals(optimizer, where)
+        yield importance, draw_importance(optimizer)
+        yield calibration, draw_calibration(optimizer)
+    yield regret, draw_convergence(optimizer)
 
 
 def serve(

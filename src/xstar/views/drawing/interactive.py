@@ -45,10 +45,14 @@ MISSING = "the dashboard needs optuna-dashboard and plotly: pip install 'xstar[d
 DIGITS = 5
 """Significant digits of a number, and more where a range is narrow for its size."""
 COLORS = {"values": "Viridis", "bits": "Magma"}
-GAP, ROW_GAP, BAR = 0.09, 0.2, 0.03
-"""Between columns, between rows, and for the scale of a field: shares of the figure."""
-WIDE = 110
-"""Letters of what is said in a line."""
+GAP, GAP_OF_FIELDS, BAR = 0.09, 0.17, 0.03
+"""Between columns, where there are fields with scales, and for the scale itself: shares of the figure."""
+LINE, LABELS, LEGEND = 15, 62, 46
+"""Pixels of a line of what is said, of an axis with its label and the next title, of a legend."""
+INCH = 75
+"""Pixels of an inch of a panel's height."""
+WIDE, TITLES = 90, 80
+"""Letters of what is said in a line, and of the titles of all panels of a row."""
 MARKERS: dict[Kind, dict[str, Any]] = {
     Kind.TOLD: {"symbol": "circle", "size": 8, "color": "white", "line": {"color": BLACK, "width": 1.5}},
     Kind.FAILED: {"symbol": "x", "size": 9, "color": BLACK, "line": {"color": "white", "width": 1}},
@@ -61,8 +65,8 @@ MARKERS: dict[Kind, dict[str, Any]] = {
 }
 
 
-def draw_interactive(picture: Picture) -> Figure:
-    """Return a picture as a figure of plotly."""
+def draw_interactive(picture: Picture, height: int | None = None) -> Figure:
+    """Return a picture as a figure of plotly, of a height in pixels or of its own."""
     try:
         from plotly.graph_objects import Figure
     except ImportError as error:
@@ -71,12 +75,17 @@ def draw_interactive(picture: Picture) -> Figure:
     heading = "<br>".join(
         [f"<b>{html.escape(picture.title)}</b>", *(f'<span style="font-size:12px">{line}</span>' for line in said)]
     )
+    top, bottom = 62 + LINE * len(said), LABELS + (LEGEND - 12 if picture.has_legend else 0)
+    height = height or int(top + bottom + INCH * picture.size[1] * picture.rows)
+    row_gap = min(LABELS / max(height - top - bottom, 1), 0.6 / picture.rows)
+    scales = any(isinstance(mark, Field) for panel in picture.panels for mark in panel.marks)
+    gap = GAP_OF_FIELDS if scales and picture.columns <= 2 else GAP
     traces: list[Trace] = []
     layout: dict[str, Any] = {}
     shown: set[str] = set()
-    for k, (panel, cell) in enumerate(zip(picture.panels, picture.cells, strict=True)):
+    for k, (panel, cell) in enumerate(zip(picture.shown, picture.cells, strict=True)):
         suffix = "" if k == 0 else str(k + 1)
-        across, up = _domain(cell[1], picture.columns, GAP), _domain(picture.rows - 1 - cell[0], picture.rows, ROW_GAP)
+        across, up = _domain(cell[1], picture.columns, gap), _domain(picture.rows - 1 - cell[0], picture.rows, row_gap)
         fields = any(isinstance(mark, Field) for mark in panel.marks)
         if fields:
             across = (across[0], across[1] - BAR)
@@ -92,19 +101,28 @@ def draw_interactive(picture: Picture) -> Figure:
                     shown.add(trace["name"])
         layout[f"xaxis{suffix}"] = _axis(panel.x, panel.marks, "x") | {"domain": across, "anchor": f"y{suffix}"}
         layout[f"yaxis{suffix}"] = _axis(panel.y, panel.marks, "y") | {"domain": up, "anchor": f"x{suffix}"}
-        layout.setdefault("annotations", []).extend(_annotations(panel, across, up, suffix))
-        layout.setdefault("shapes", []).extend(_shapes(panel, suffix))
+        layout.setdefault("annotations", []).extend(_annotations(panel, across, up, TITLES // picture.columns))
+        layout.setdefault("shapes", []).extend(_shapes(panel, suffix, shown if picture.legend else None))
     drawn = Figure(traces)
     drawn.update_layout(
         template=None,
-        title={"text": heading, "x": 0.02, "y": 0.97, "yanchor": "top", "font": {"size": 16}},
+        title={"text": heading, "x": 0.02, "y": 0.97, "yanchor": "top", "font": {"size": 14}},
         font={"family": "system-ui, sans-serif", "size": 12, "color": "#222"},
-        margin={"l": 65, "r": 25, "t": 75 + 15 * len(said), "b": 80},
+        margin={"l": 65, "r": 25, "t": top, "b": bottom},
+        height=height,
+        showlegend=picture.has_legend,
         paper_bgcolor="white",
         plot_bgcolor="white",
         hovermode="closest",
         bargap=0.2,
-        legend={"orientation": "h", "y": -0.17, "yanchor": "top", "itemsizing": "constant", "font": {"size": 11}},
+        legend={
+            "orientation": "h",
+            "y": 0.0,
+            "yref": "container",
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+            "font": {"size": 11},
+        },
         uirevision="xstar",  # or else the dashboard would undo the reader's zoom whenever it looks for news
         **layout,
     )
@@ -119,22 +137,23 @@ def _domain(place: int, count: int, gap: float) -> tuple[float, float]:
 
 
 def _annotations(
-    panel: Panel, across: tuple[float, float], up: tuple[float, float], suffix: str
+    panel: Panel, across: tuple[float, float], up: tuple[float, float], letters: int
 ) -> list[dict[str, Any]]:
-    """The panel's title above it, its note in its middle, and what stands above points of lines."""
+    """The panel's title above it, and its note in its middle."""
     made: list[dict[str, Any]] = []
     paper = {"xref": "paper", "yref": "paper", "showarrow": False}
     if panel.title:
         place = {"x": across[0], "y": up[1], "xanchor": "left", "yanchor": "bottom"}
-        made.append({"text": _text(panel.title, 70), "font": {"size": 12}, **place, **paper})
+        cut = {"hovertext": _text(panel.title)} if len(panel.title) > letters else {}
+        made.append({"text": _text(panel.title, letters), "font": {"size": 12}, **cut, **place, **paper})
     if panel.note:
         middle = {"x": sum(across) / 2, "y": sum(up) / 2, "xanchor": "center"}
         made.append({"text": "<br>".join(map(_text, panel.note.split("\n"))), **middle, **paper})
     return made
 
 
-def _shapes(panel: Panel, suffix: str) -> list[dict[str, Any]]:
-    """Rules, from one side of the panel to the other."""
+def _shapes(panel: Panel, suffix: str, named: set[str] | None) -> list[dict[str, Any]]:
+    """Rules, from one side of the panel to the other; each name is in the legend once, if there is one."""
     shapes = []
     for mark in panel.marks:
         if isinstance(mark, Rule):
@@ -142,7 +161,11 @@ def _shapes(panel: Panel, suffix: str) -> list[dict[str, Any]]:
             ends = {f"{along}0": mark.at, f"{along}1": mark.at, f"{across}0": 0, f"{across}1": 1}
             refs = {f"{along}ref": f"{along}{suffix}", f"{across}ref": f"{across}{suffix} domain"}
             line = {"color": mark.color, "width": 1.5, "dash": "dash" if mark.dashed else "solid"}
-            shapes.append({"type": "line", "layer": "below", "line": line, **ends, **refs})
+            shape = {"type": "line", "layer": "above", "line": line, **ends, **refs}
+            if named is not None and mark.name and mark.name not in named:
+                named.add(mark.name)
+                shape |= {"name": mark.name, "showlegend": True}
+            shapes.append(shape)
     return shapes
 
 
@@ -188,8 +211,19 @@ def _numbers(marks: Sequence[Mark], which: str) -> Iterable[float]:
 
 def _whole_step(width: float) -> int:
     """A step of 1, 2 or 5 times a power of ten that makes few ticks."""
-    steps = (digit * 10**k for k in range(19) for digit in (1, 2, 5))
+    steps = (digit * int(10**k) for k in range(19) for digit in (1, 2, 5))
     return next(step for step in steps if width <= 7 * step)
+
+
+def _scale(low: float, high: float) -> dict[str, Any]:
+    """Few ticks of a scale, at numbers with few digits."""
+    width = high - low
+    if not 0.0 < width < math.inf:
+        return {}
+    unit = 10.0 ** math.floor(math.log10(width / 5))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if width <= 6 * unit * factor)
+    ticks = [round(k * step / unit) * unit for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return {"tickmode": "array", "tickvals": rounded(ticks), "ticktext": [f"{tick:.10g}" for tick in ticks]}
 
 
 def _log_axis(low: float, high: float, most: int = 5) -> dict[str, Any]:
@@ -231,6 +265,7 @@ def _line(mark: Line, panel: Panel) -> Trace:
     modes = ["lines", *(["markers"] if mark.marked else []), *(["text"] if mark.labels else [])]
     style = {"color": mark.color, "width": mark.width, "dash": "dash" if mark.dashed else "solid"}
     here = f"{_text(panel.x.label, 30)} %{{x:.4g}}<br>" if panel.x.label else ""
+    there = f"{_text(mark.name) or _text(panel.y.label, 30)}: %{{y:{'.1%' if panel.y.percent else '.5g'}}}"
     return {
         "type": "scatter",
         "mode": "+".join(modes),
@@ -238,7 +273,7 @@ def _line(mark: Line, panel: Panel) -> Trace:
         "y": rounded(mark.y),
         "name": mark.name,
         "line": style | ({"shape": "hv"} if mark.steps else {}),
-        "hovertemplate": f"{here}{_text(mark.name) or _text(panel.y.label, 30)}: %{{y:{'.1%' if panel.y.percent else '.5g'}}}<extra></extra>",
+        "hovertemplate": f"{here}{there}<extra></extra>",
     } | ({"fill": "tozeroy"} if mark.filled else {}) | (
         {"text": list(mark.labels), "textposition": "top center"} if mark.labels else {}
     )  # fmt: skip
@@ -296,7 +331,7 @@ def _field(mark: Field, panel: Panel, right: float, up: tuple[float, float]) -> 
         "colorscale": COLORS[mark.palette],
         "colorbar": {
             "title": {"text": _text(mark.name, 30), "side": "right"}, "thickness": 12, "outlinewidth": 0,
-            "x": right, "xpad": 4, "y": sum(up) / 2, "len": up[1] - up[0],
+            "x": right, "xpad": 4, "y": sum(up) / 2, "len": up[1] - up[0], **_scale(mark.low, mark.high),
         },
         "hovertemplate": f"{where}<br>%{{z:.4g}} {_text(mark.name, 30)}<extra></extra>",
     }  # fmt: skip

@@ -1,16 +1,18 @@
 """Pictures as figures of matplotlib, made without pyplot, so that nothing of the user's own plotting is touched.
 
     draw_static(picture) -> matplotlib.figure.Figure
-    to_svg(picture) -> str
+    to_svg(picture, name) -> str
 
 Matplotlib (`pip install 'xstar[plots]'`) is imported when a picture is drawn.
 """
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import textwrap
+import warnings
 from typing import Any
 
 import numpy as np
@@ -53,25 +55,26 @@ STYLES: dict[Kind, dict[str, Any]] = {
 }
 
 
-def draw_static(picture: Picture) -> Any:
-    """Return a picture as a figure of matplotlib."""
+def draw_static(picture: Picture, *, titled: bool = True) -> Any:
+    """Return a picture as a figure of matplotlib; one that is not `titled` says neither its title nor what is shown."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise SettingsError(MISSING) from error
     rows, (width, height) = picture.rows, picture.size
-    said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if picture.said else []
-    head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0
-    names = _named(picture)
+    said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if titled else []
+    head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0 if titled else 0.0
+    names = picture.has_legend
     figure = Figure(
         figsize=(width * picture.columns, height * rows + head + (0.3 if names else 0.0)), layout="constrained"
     )
-    # Lines without words keep room for what is said in smaller letters.
-    figure.suptitle(picture.title + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
-    top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
-    figure.text(0.012, top, "\n".join(said), size=SAID, va="top", color="#444444")
+    if titled:
+        # Lines without words keep room for what is said in smaller letters.
+        figure.suptitle(_literal(picture.title) + "\n" * len(said), x=0.012, ha="left", weight="bold", size=HEADING)
+        top = 1.0 - (1.5 * HEADING + 4.0) / 72.0 / figure.get_figheight()
+        figure.text(0.012, top, _literal("\n".join(said)), size=SAID, va="top", color="#444444")
     grid = figure.subplots(rows, picture.columns, squeeze=False)
-    taken = dict(zip(picture.cells, picture.panels, strict=True))
+    taken = dict(zip(picture.cells, picture.shown, strict=True))
     for place, axes in np.ndenumerate(grid):
         panel = taken.get((place[0], place[1]))
         if panel is None:
@@ -83,42 +86,54 @@ def draw_static(picture: Picture) -> Any:
         for axes in grid.flat:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
+        columns = max(1, min(len(handles), int(width * picture.columns / 1.6)))
+        order = _by_rows(len(handles), columns)
+        shown = [(list(handles.values())[k], _literal(list(handles)[k])) for k in order]
         figure.legend(
-            list(handles.values()), list(handles), loc="outside lower left", fontsize=SMALL, frameon=False,
-            ncols=max(1, min(len(handles), int(width * picture.columns / 1.6))), handletextpad=0.5, columnspacing=1.2,
+            *zip(*shown, strict=True), loc="outside lower left", fontsize=SMALL, frameon=False, ncols=columns,
+            handletextpad=0.5, columnspacing=1.2,
         )  # fmt: skip
     return figure
 
 
-def to_svg(picture: Picture) -> str:
-    """Return a picture as an element of a page, which scales with it and whose words can be read and searched."""
-    figure = draw_static(picture)
+def _literal(text: str) -> str:
+    """Words as they are: matplotlib would read what is between two dollars as a formula."""
+    return text.replace("$", r"\$")
+
+
+def _by_rows(count: int, columns: int) -> list[int]:
+    """The order in which a legend that fills its columns one after the other reads along its rows."""
+    return [k for column in range(columns) for k in range(column, count, columns)]
+
+
+def to_svg(picture: Picture, name: str | None = None, *, titled: bool = True) -> str:
+    """Return a picture as an element of a page, which scales with it and whose words can be read and searched.
+
+    Identifiers inside begin with the `name`, by default the title: every picture of a page needs one of its own.
+    """
+    figure = draw_static(picture, titled=titled)
     import matplotlib
 
-    buffer = io.StringIO()
+    name, buffer = name or picture.title, io.StringIO()
     # Names of elements follow from what is drawn, not from chance, so that the same study has the same page.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.title, "font.family": "sans-serif"}):
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the page has the letters that our font lacks
         figure.savefig(buffer, format="svg", dpi=110, metadata={"Date": None, "Creator": None}, transparent=True)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", _unique(text, picture.title), count=1)
+    head = f'<svg role="img" aria-label="{html.escape(picture.alternative)}" '
+    size = re.compile(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"')
+    return size.sub(lambda found: head + found[1], _unique(text, name), count=1)
 
 
-def _unique(text: str, title: str) -> str:
+def _unique(text: str, name: str) -> str:
     """Identifiers that no other picture of the page has."""
-    prefix = re.sub(r"\W+", "-", title.lower()).strip("-")
+    prefix = re.sub(r"\W+", "-", name.lower()).strip("-")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
-
-
-def _named(picture: Picture) -> bool:
-    """Whether there is a legend."""
-    if not picture.legend:
-        return False
-    marks = [mark for panel in picture.panels for mark in panel.marks]
-    return any(mark.label if isinstance(mark, Points) else mark.name for mark in marks if not isinstance(mark, Field))
 
 
 def _draw_panel(axes: Any, panel: Panel) -> None:
@@ -127,26 +142,35 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             getattr(axes, f"set_{which}scale")("log")
     for mark in panel.marks:
         _draw_mark(axes, mark)
-    axes.set_title(panel.title, loc="left", size=10)
+    axes.set_title(_literal(panel.title), loc="left", size=10)
     axes.tick_params(labelsize=SMALL)
     _set_axis(axes, "x", panel.x)
     _set_axis(axes, "y", panel.y)
     if not any(isinstance(mark, Field) for mark in panel.marks):
         axes.spines[["top", "right"]].set_visible(False)
     if panel.note:
-        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", va="center", color="#555555", size=SAID)
+        axes.text(
+            0.5,
+            0.5,
+            _literal(panel.note),
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            color="#555555",
+            size=SAID,
+        )
 
 
 def _set_axis(axes: Any, which: str, axis: Axis) -> None:
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
+    from matplotlib.ticker import MaxNLocator
 
     part = getattr(axes, f"{which}axis")
-    part.set_label_text(axis.label, size=9)
+    part.set_label_text(_literal(axis.label), size=9)
     limits = getattr(axes, f"set_{which}lim")
     if axis.low is not None or axis.high is not None:
         limits(axis.low, axis.high)
     if axis.ticks:
-        part.set_ticks([place for place, _ in axis.ticks], [name for _, name in axis.ticks])
+        part.set_ticks([place for place, _ in axis.ticks], [_literal(name) for _, name in axis.ticks])
         part.set_ticks([], minor=True)
         if which == "x" and sum(len(name) for _, name in axis.ticks) > 40:
             axes.tick_params(axis="x", labelrotation=35)
@@ -155,7 +179,8 @@ def _set_axis(axes: Any, which: str, axis: Axis) -> None:
     elif axis.whole and not axis.log:
         part.set_major_locator(MaxNLocator(integer=True, nbins=6))
     elif axis.percent:
-        part.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        part.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+        part.set_major_formatter(lambda share, _: f"{100 * share:.4g}%")
     if axis.reversed:
         part.set_inverted(True)
 
@@ -188,7 +213,7 @@ def _draw_line(axes: Any, mark: Line) -> None:
     else:
         axes.plot(mark.x, mark.y, marker="o" if mark.marked else None, ms=4, **style)
     for x, y, text in zip(mark.x, mark.y, mark.labels, strict=False):
-        axes.annotate(text, (x, y), (0, 4), textcoords="offset points", ha="center", size=SMALL)
+        axes.annotate(_literal(text), (x, y), (0, 4), textcoords="offset points", ha="center", size=SMALL)
 
 
 def _draw_points(axes: Any, mark: Points) -> None:
@@ -222,7 +247,7 @@ def _draw_field(axes: Any, mark: Field) -> None:
         drawn.set_rasterized(True)
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.02, extend=extend if mark.cells else None)
     bar.set_ticks([tick for tick in MaxNLocator(6).tick_values(mark.low, mark.high) if mark.low <= tick <= mark.high])
-    bar.set_label(mark.name, size=SMALL)
+    bar.set_label(_literal(mark.name), size=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
 
 

@@ -43,7 +43,7 @@ def draw_calibration(optimizer: Optimizer) -> Picture:
                     notes=[_note(found, k) for k in shown],
                     low=np.clip(found.low[shown], *wide).tolist(),
                     high=np.clip(found.high[shown], *wide).tolist(),
-                )  # fmt: skip
+                )
             )
         if len(picked):
             numbers, notes = [found.trials[k].number for k in picked], [_note(found, k) for k in picked]
@@ -58,7 +58,7 @@ def draw_calibration(optimizer: Optimizer) -> Picture:
         ),
     )  # fmt: skip
     hidden = int(beyond.sum())
-    far = f"; {hidden} far from the best {'is' if hidden == 1 else 'are'} not in the left panel" if hidden else ""
+    far = f"; {hidden} far from the best {'is' if hidden == 1 else 'are'} not in the first panel" if hidden else ""
     return Picture(TITLE, f"{found}{far}", panels, 2)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from xstar.beliefs import OptimumPosterior
+from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
 from xstar.space import Space
 from xstar.views.figures.coordinates import coordinate, short
@@ -30,7 +31,7 @@ def draw_combinations(optimizer: Optimizer, where: OptimumPosterior | None = Non
     names = [name for name in space.parameters if name in space.free]
     found = _combinations(optimizer, where)
     bits = optimizer.information(found)
-    order = np.argsort(-bits, kind="stable")[:MOST_BARS]
+    order = _shown(bits, [space.same(params, best) for params in found])
     shown = [found[k] for k in order]
     places = list(range(len(shown)))
     mean, _ = optimizer.predict(shown)
@@ -56,9 +57,18 @@ def draw_combinations(optimizer: Optimizer, where: OptimumPosterior | None = Non
         Panel("What an evaluation tells about the optimum", Axis("information, bits", 0.0), labels, tells),
         Panel("What the model predicts, and 95 % intervals", Axis("value", *span), labels, tuple(predicts)),
     )
-    said = f"the best {len(shown)} of {len(found)} combinations" if len(found) > len(shown) else ""
+    said = f"{len(shown)} of {len(found)} combinations, by information" if len(found) > len(shown) else ""
     green = "green: recommended" if any(recommended) else ""
     return Picture(TITLE, "; ".join(filter(None, [said, green])), panels, 2, size=(6.2, 1.4 + 0.26 * len(shown)))
+
+
+def _shown(bits: HostArray, recommended: list[bool]) -> HostArray:
+    """Which combinations are shown: the most informative ones, and the recommended one in any case."""
+    order = np.argsort(-bits, kind="stable")
+    kept = order[:MOST_BARS]
+    if any(recommended) and not any(recommended[k] for k in kept):
+        kept[-1] = recommended.index(True)
+    return kept
 
 
 def all_listed(optimizer: Optimizer) -> bool:

@@ -38,7 +38,7 @@ def draw_convergence(optimizer: Optimizer) -> Picture:
     told = [trial for trial in optimizer.trials if trial.state in ("done", "failed")]
     asked = {prefix[-1].number: optimizer.with_trials(prefix) for prefix in _prefixes(told, optimizer.num_initial)}
     posteriors = {number: then.where(SAMPLES) for number, then in asked.items()}
-    tested = {number: then.recommend(tested=True) for number, then in asked.items()}
+    tested = {number: then.recommend(tested=True) for number, then in asked.items() if then.best_observed is not None}
     last = max((trial.number for trial in told), default=0)
     across = Axis("trial", -0.03 * last - 0.5, 1.03 * last + 0.5, whole=True)
     values, axis, hidden = _values(optimizer, {k: where.recommendation for k, where in posteriors.items()}, tested)

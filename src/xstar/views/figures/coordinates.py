@@ -72,19 +72,25 @@ class Coordinate:
         if self.part == (0.0, 1.0):
             return float(parameter.low), float(parameter.high)
         low, high = (float(parameter.decode(np.array([end]))) for end in self.part)
-        return (low - 0.5, high + 0.5) if isinstance(parameter, Integer) and not parameter.log else (low, high)
+        half = 0.5 if isinstance(parameter, Integer) and parameter.log else self._step / 2.0
+        return low - half, high + half
+
+    @property
+    def _step(self) -> float:
+        """How far apart its values are, where that is the same everywhere on the axis; 0 if there is no such thing."""
+        parameter = self.parameter
+        if isinstance(parameter, Integer):
+            return 0.0 if parameter.log else float(parameter.step or 1)
+        return float(parameter.step or 0.0) if isinstance(parameter, Real) else 0.0
 
     def edges(self, bins: int) -> list[float]:
         """The ends of the bars of a histogram; around each value, if there are few."""
         parameter = self.parameter
         if isinstance(parameter, Real | Integer):
-            levels = None if parameter.block is None else parameter.block.levels
-            shown = self.grid(bins + 1)
-            if levels is None or levels > bins or len(shown) < 2:
-                return [float(value) for value in shown]
-            step = parameter.step or 1
-            count = round((shown[-1] - shown[0]) / step) + 1
-            return [float(shown[0] + (k - 0.5) * step) for k in range(count + 1)]
+            shown, step = self.grid(4 * bins), self._step
+            if step and len(shown) <= bins and len(shown) == round((shown[-1] - shown[0]) / step) + 1:
+                return [float(shown[0] + (k - 0.5) * step) for k in range(len(shown) + 1)]
+            return [float(value) for value in self.grid(bins + 1)]
         return [k - 0.5 for k in range(len(self.grid(0)) + 1)]
 
 

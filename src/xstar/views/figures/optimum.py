@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,6 +32,10 @@ from xstar.views.figures.trials import recommended_note
 TITLE = "Where the optimum may be"
 MOST_PAIRED, MOST_PANELS, BINS = 4, 12, 24
 """Parameters that are shown by pairs, and one by one; bars of a histogram."""
+LETTERS = "ABCDE"
+"""The places, in turn, as many as there are colors."""
+TITLE_LETTERS = 34
+"""Of the title of a panel, which is as wide as that."""
 ZOOMED = 0.4
 """If all draws are in less of a parameter's range, only that is shown."""
 
@@ -91,7 +96,7 @@ def _groups(where: OptimumPosterior) -> list[tuple[str, str, list[int]]]:
         return [("", BLUE, list(range(len(where))))]
     taken = {k for place in places for k in place.samples}
     groups = [
-        (f"place {chr(65 + k)}: {place.share:.0%}", PLACES[k], list(place.samples)) for k, place in enumerate(places)
+        (f"place {LETTERS[k]}: {place.share:.0%}", PLACES[k], list(place.samples)) for k, place in enumerate(places)
     ]
     rest = [k for k in range(len(where)) if k not in taken]
     return [*groups, *([("elsewhere", GREY, rest)] if rest else [])]
@@ -105,10 +110,9 @@ def _said(optimizer: Optimizer, where: OptimumPosterior, shown: int) -> str:
     places = where.places
     if len(places) < 2:
         return drawn
-    middles = "; ".join(
-        f"{chr(65 + k)} about {short(optimizer.space.show({name: place.params[name] for name in optimizer.space.parameters if name in optimizer.space.free}), 70)}"
-        for k, place in enumerate(places[:3])
-    )
+    free = [name for name in optimizer.space.parameters if name in optimizer.space.free]
+    shares = [optimizer.space.show({name: place.params[name] for name in free}) for place in places[:3]]
+    middles = "; ".join(f"{LETTERS[k]} about {short(middle, 70)}" for k, middle in enumerate(shares))
     return f"{drawn}, in one of {len(places)} places: {middles}" + ("; ..." if len(places) > 3 else "")
 
 
@@ -119,22 +123,34 @@ def _histogram(
     edges = one.edges(BINS)
     placed = np.array([one.place(value) for value in where.params[one.name]])
     marks: list[Mark] = []
-    for _, color, samples in groups:
+    for turn, (name, color, samples) in enumerate(groups):
+        label = name if titled else ""
         counts, _edges = np.histogram(placed[samples], bins=edges)
         shares = counts / len(where)
         if one.unordered or one.listed:
-            middles = [(low + high) / 2 for low, high in zip(edges[:-1], edges[1:], strict=True)]
+            middles = [(low + high) / 2 for low, high in pairwise(edges)]
             kept = [k for k, share in enumerate(shares) if share > 0.0 or len(groups) == 1]
-            marks.append(Bars([middles[k] for k in kept], [float(shares[k]) for k in kept], colors=(color,)))
+            width = 0.8 / len(groups)
+            aside = (turn - (len(groups) - 1) / 2) * width
+            at, lengths = [middles[k] + aside for k in kept], [float(shares[k]) for k in kept]
+            marks.append(Bars(at, lengths, label, colors=(color,), thickness=width))
         else:
-            marks.append(Line(edges, [*shares, shares[-1]], color=color, width=1.2, steps=True, filled=True))
+            marks.append(Line(edges, [*shares, shares[-1]], label, color, 1.2, steps=True, filled=True))
     best = one.place(where.recommendation.params[one.name])
     marks.append(Rule(best, "recommended", BLACK, dashed=True))
     axis = one.axis
     if not one.listed:
         axis = Axis(axis.label, edges[0], edges[-1], axis.log, whole=axis.whole)
-    title = short(where.in_words(one.name), 40) if titled else ""
+    title = short(_in_words(where, one.name), TITLE_LETTERS) if titled else ""
     return Panel(title, axis, Axis("share of the draws", 0.0, percent=True), tuple(marks))
+
+
+def _in_words(where: OptimumPosterior, name: str) -> str:
+    """The credible interval of a parameter, or that of each place."""
+    if len(where.places) < 2:
+        return where.in_words(name)
+    named = zip(LETTERS, where.places, strict=False)
+    return ", ".join(f"{letter} {where.in_words(name, place=place)}" for letter, place in named)
 
 
 def _cloud(
@@ -146,7 +162,7 @@ def _cloud(
     ys = _apart([up.place(value) for value in where.params[up.name]], up, 1)
     marks: list[Mark] = []
     for name, color, samples in groups:
-        label = str(Kind.OPTIMUM) if not name else name
+        label = name or str(Kind.OPTIMUM)
         marks.append(
             Points([xs[k] for k in samples], [ys[k] for k in samples], Kind.OPTIMUM, label, opacity=0.7, color=color)
         )

@@ -5,14 +5,14 @@
     Axis       a label, a range, a logarithm, named ticks
     Line, Band, Points, Field, Bars, Rule    the marks; what has a name is in the legend
 
-Everything is plain numbers and words. `views.drawing.static` makes figures of matplotlib of it, `views.drawing.interactive`
-those of plotly; neither knows anything of optimizers.
+Everything is plain numbers and words. `views.drawing.static` makes figures of matplotlib of it,
+`views.drawing.interactive` those of plotly; neither knows anything of optimizers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -54,6 +54,10 @@ class Axis:
     percent: bool = False
     whole: bool = False
     """Whether only whole numbers mean something."""
+
+    def without_names(self) -> Axis:
+        """Return the same axis for a panel beside one that has the names."""
+        return replace(self, label="", ticks=tuple((place, "") for place, _ in self.ticks))
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,14 @@ class Panel:
     note: str = ""
     """In its middle: why there is nothing."""
 
+    @property
+    def alternative(self) -> str:
+        """What is drawn, in words."""
+        axes = " over ".join(filter(None, [self.y.label, self.x.label]))
+        names = [mark.label if isinstance(mark, Points) else mark.name for mark in self.marks]
+        marks = ", ".join(filter(None, dict.fromkeys(names)))
+        return ": ".join(filter(None, [self.title, axes, marks]))
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -190,12 +202,36 @@ class Picture:
         return [divmod(k, self.columns) for k in free]
 
     @property
+    def shown(self) -> list[Panel]:
+        """The panels as they are drawn side by side: names that the left neighbor has are not repeated."""
+        at = dict(zip(self.cells, self.panels, strict=True))
+        left = [at.get((row, column - 1)) for row, column in self.cells]
+        return [
+            replace(panel, y=panel.y.without_names())
+            if panel.y.ticks and before is not None and before.y == panel.y
+            else panel
+            for panel, before in zip(self.panels, left, strict=True)
+        ]
+
+    @property
     def rows(self) -> int:
         """How many rows there are."""
         return 1 + max((row for row, _ in self.cells), default=0)
 
     @property
+    def has_legend(self) -> bool:
+        """Whether anything in it has a name: fields have scales of their own."""
+        marks = [mark for panel in self.panels for mark in panel.marks if not isinstance(mark, Field)]
+        return self.legend and any(mark.label if isinstance(mark, Points) else mark.name for mark in marks)
+
+    @property
     def alternative(self) -> str:
         """The picture in words, for readers who do not see it."""
-        panels = "; ".join(filter(None, dict.fromkeys(panel.title for panel in self.panels)))
+        panels = "; ".join(filter(None, dict.fromkeys(panel.alternative for panel in self.panels)))
         return ". ".join(filter(None, [self.title, self.said, f"Panels: {panels}" if panels else ""])) + "."
+
+    def apart(self) -> list[Picture]:
+        """Return each panel as a picture of its own; what has empty cells is a grid, which stays together."""
+        if self.empty:
+            return [self]
+        return [replace(self, said="", panels=(panel,), columns=1) for panel in self.panels]

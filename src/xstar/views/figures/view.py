@@ -254,7 +254,8 @@ class _Slice:
         colors = colors_for(self.optimizer, mean)
         most = max(float(np.max(bits)), 1e-6)
         cells = first.listed or second.listed
-        above, below = [], []
+        above: list[Panel] = []
+        below: list[Panel] = []
         for k, choice in enumerate(self.choices):
             marks: list[Mark] = [*self.trials(choice, lambda trial: second.place(trial.params[second.name]))]
             sampled = self.sampled(choice)

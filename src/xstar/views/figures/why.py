@@ -20,13 +20,7 @@ def draw_why(optimizer: Optimizer, trial: TrialLike) -> Picture:
     """Return predictions and information along each parameter through a point, without the point's own result."""
     explained = optimizer.explain(trial)
     params = dict(explained.params)
-    own = (
-        [one.number for one in optimizer.trials if one is trial or one.number == trial]
-        if isinstance(trial, int | Trial)
-        else []
-    )
-    if isinstance(trial, Trial) and not own:
-        own = trial.number if isinstance(trial, Trial) else trial
+    own = trial.number if isinstance(trial, Trial) else trial if isinstance(trial, int) else None
     before = optimizer.with_trials([one for one in optimizer.trials if one.number != own])
     lines = {}
     for name in optimizer.space.free:
