@@ -20,7 +20,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
     """Return the rows of all files of a folder."""
     rows = []
     for path in sorted(folder.glob("*.npz")):
-        name, variant, _ = path.stem.split("@")
+        name, variant, _ = path.stem.split("__")
         with np.load(path) as data:
             columns = {key: data[key].tolist() for key in KEPT}
         for values in zip(*columns.values(), strict=True):

@@ -542,10 +542,10 @@ class Optimizer:
         held = self.space.held(fixed)
         part = self.space.pin(held) if held else None
         with self._limits():
-            model = self._model()
+            model, claims = self._models_of_claims()
             if not tested:
-                return answers.recommendation(model, part)
-            found = answers.best_tested(model, part)
+                return answers.recommendation(model, claims, part)
+            found = answers.best_tested(model, claims, part)
         if found is None and held:
             raise TrialError(f"no point with {self.space.show(held)} has been evaluated yet.")
         if found is None:
@@ -572,7 +572,9 @@ class Optimizer:
         """
         integer(num_samples, "num_samples", 1)
         with self._limits():
-            return answers.optimum_posterior(self._model(), num_samples)
+            model, claims = self._models_of_claims()
+            found = answers.optimum_posterior(model, claims, num_samples)
+            return replace(found, surprise=calibration(model, self.trials).recent_surprise)
 
     def predict(self, points: Sequence[Point | Trial]) -> tuple[HostArray, HostArray]:
         """Predict the function at some parameters.
@@ -874,6 +876,11 @@ class Optimizer:
         if evidence.count == 0:
             raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
         return self._models.model(self._settings, evidence)
+
+    def _models_of_claims(self) -> tuple[Model, Model]:
+        """The model of everything told so far, and the one that believes it less, for claims."""
+        model = self._model()
+        return model, self._models.for_claims(self._settings, model.evidence)
 
     def _rows(self, points: Sequence[Point | Trial]) -> HostArray:
         if isinstance(points, Mapping | Trial | str) or not isinstance(points, Iterable):

@@ -148,12 +148,14 @@ class Model:
         drawn = draw_candidates(own.num_candidates, inside, rng, around=centers, settings=own.search)
         return np.concatenate([drawn, around])
 
-    def sample_optima(self, count: int, rng: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
-        """Draws of the optimum (count, d), and each path's value there and at the recommendation (count,), in y."""
+    def sample_optima(
+        self, count: int, row: HostArray, rng: np.random.Generator
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Draws of the optimum (count, d), and each path's value there and at a point (d,), in y (count,)."""
         H = self.post.batch_shape[0]
         drawn = draw_maximizers(self.post, math.ceil(count / H), rng, region=self.region)
         picked = rng.permutation(drawn.paths.num_problems)[:count]
-        here = to_numpy(drawn.paths(self.recommended_row[None]))
+        here = to_numpy(drawn.paths(row[None]))
         return (
             to_numpy(drawn.x).reshape(-1, self.domain.dimension)[picked],
             to_numpy(drawn.value).reshape(-1)[picked],
