@@ -100,7 +100,7 @@ def test_a_model_that_is_known_or_believed_makes_its_own_claims():
 
 
 def test_a_rough_function_has_a_wider_bound_where_its_evidence_is_doubted():
-    """A bowl with ripples, of which few points show nothing: they are taken for noise, and the bowl for all there is."""
+    """A bowl with ripples, of which few points show nothing: they are taken for noise, the bowl for all there is."""
 
     def rippled(x):
         return (
