@@ -470,6 +470,68 @@ main(["run", "study.toml", "--budget", "3", "--", "echo", "1"])
 """
 
 
+DIES_BEGINNING = """
+import os, signal
+from xstar.cli import main, worker
+def dies(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+{}
+main(["run", "study.toml", "--budget", "3", "--", "echo", "1"])
+"""
+MOMENTS = {
+    "before it runs": "import optuna.storages as s; s.RDBStorage.set_trial_state_values = dies",
+    "as it runs": "import optuna; optuna.Trial.__init__ = dies",
+    "before it is claimed": "worker._OwnClaim.take = dies",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("waiting", [False, True], ids=["a new trial", "one that waits"])
+@pytest.mark.parametrize("journal", [False, True], ids=["sqlite", "journal"])
+def test_a_worker_that_died_while_it_began_a_trial(ok, define, moment, waiting, journal):
+    """Whatever the moment, no trial runs for ever: the study gets all that it shall have, also what was enqueued."""
+    ok("tell", define(method="random", storage="study.log" if journal else "study.db"), "x=0.5", "1")
+    if waiting:
+        open_study("study.toml").study.enqueue_trial({"x": 0.125})
+    dies = MOMENTS[moment].replace("RDBStorage", "JournalStorage" if journal else "RDBStorage")
+    script = DIES_BEGINNING.replace("{}", dies)
+    process = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False, timeout=HANG
+    )
+    assert process.returncode == -signal.SIGKILL
+    ok("run", "study.toml", "--budget", "3", *ECHO)
+    found = open_study("study.toml").study
+    assert states(found).count("done") == 3
+    assert "running" not in states(found)
+    assert not waiting or 0.125 in [trial.params.get("x") for trial in found.trials if trial.value is not None]
+
+
+def test_the_loser_of_a_trial_that_two_were_about_to_take_may_die(dead):
+    alive, gone = identity(), [identity()[0], dead, 1]
+
+    def orphaned(worker, *takers):
+        attributes = {} if worker == () else {WORKER: worker}
+        attributes.update({f"{trials.TAKER}:{k}": taker for k, taker in enumerate(takers)})
+        return module._is_orphaned(optuna.create_trial(state=TrialState.RUNNING, user_attrs=attributes))
+
+    assert not orphaned(())
+    assert orphaned(gone)
+    assert orphaned((), gone)
+    assert orphaned(gone, gone, alive), "it has said its name after it won"
+    assert not orphaned((), gone, alive)
+    assert not orphaned(alive, gone)
+    assert not orphaned(None, gone), "a person evaluates it"
+
+
+def test_what_a_person_asks_for_is_nobody_elses(ok, define, stored, dead):
+    """Also if a worker had begun it that is dead now."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    stored().enqueue_trial({"x": 0.25}, user_attrs={WORKER: [identity()[0], dead, 1]})
+    ok("ask", "study.toml")
+    ok("run", "study.toml", "--budget", "3", *ECHO)
+    assert states(stored()) == ["done", "running", "done"]
+
+
 def test_an_error_of_our_own_leaves_no_program_behind(cli, define, monkeypatch, ended):
     """Whatever happens, no program outlives its worker."""
 
