@@ -1,6 +1,7 @@
 """Workers: complete runs, several at once, interruptions, deaths, and that no trial is lost or counted twice."""
 
 import copy
+import errno
 import itertools
 import json
 import os
@@ -396,6 +397,56 @@ def test_a_database_that_stays_away_ends_the_run(cli, define, stored, monkeypatc
     assert states(stored()) == ["done"] * 2
 
 
+def test_one_request_to_end_is_enough_while_the_disk_is_full(cli, define, monkeypatch):
+    hurry(monkeypatch, longest_pause=1e9)
+
+    def full(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        monkeypatch.setattr(module, "tell", still_full)
+        still_full()
+
+    def still_full(*_):
+        raise optuna.exceptions.StorageInternalError from sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(module, "tell", full)
+    answer = cli("run", define(method="random"), "--budget", "2", "--grace", "0.1", *ECHO)
+    assert answer.code == 1
+    assert "database or disk is full" in answer.err.splitlines()[-1]
+
+
+def test_files_of_trials_that_cannot_be_written(cli, ok, define, monkeypatch, stored):
+    define(method="random")
+    write = Path.write_text
+
+    def full(path, *arguments, **settings):
+        if path.name == "params.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        answer = cli("run", "study.toml", "--budget", "2", *ECHO)
+    assert answer.code == 2
+    assert "the files of trial 0 cannot be written to" in answer.err.splitlines()[-1]
+    assert "No space left on device" in answer.err
+    assert states(stored()) == ["withdrawn", "waiting"]
+    ok("run", "study.toml", "--budget", "2", *ECHO)
+    assert states(stored()) == ["withdrawn", "done", "done"]
+
+
+def test_a_value_is_told_although_the_disk_is_full_by_now(ok, define, monkeypatch, stored):
+    write = Path.write_text
+
+    def full(path, *arguments, **settings):
+        if path.name == "outcome.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **settings)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    ok("run", define(method="random"), "--budget", "1", *ECHO)
+    assert states(stored()) == ["done"]
+
+
 def test_a_worker_that_comes_too_late_says_so(ok, define, stored, monkeypatch):
     original = module.tell
 
@@ -634,6 +685,17 @@ def test_a_worker_that_was_killed(script, ok, define, stored):
     study = stored()
     assert states(study) == ["done", "withdrawn", "done", "done", "done"]
     assert study.trials[2].params == killed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="process groups")
+def test_no_program_outlives_a_worker_that_was_killed(script, define, ended):
+    """Neither what it has started itself, nor one that does not heed a request to end."""
+    define(run="budget = 4", method="random")
+    line = "trap '' TERM; sleep 3600 & echo $! > child; echo $$ > pid; kill -KILL $PPID; sleep 3600; sleep 3600"
+    answer = script("run", "study.toml", *shell(line))
+    assert answer.code == -signal.SIGKILL
+    assert ended("child")
+    assert ended("pid")
 
 
 def test_two_workers_in_one_file(start, ok, define, stored, folder):

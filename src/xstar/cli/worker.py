@@ -24,13 +24,14 @@ import sqlalchemy.exc
 from optuna.trial import FrozenTrial, TrialState
 
 from xstar.cli.console import Console, StorageLost
+from xstar.cli.guardian import Guardian
 from xstar.cli.identity import identity, is_dead
 from xstar.cli.program import Interrupted, Outcome, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import STORAGE, Opened, brief
 from xstar.cli.trials import TAKER, WORKER, Claim, begin, check_not_exhausted, count, find, tell, withdraw
 from xstar.engine.stopping import Tolerance
-from xstar.errors import SpaceExhausted
+from xstar.errors import FileError, SpaceExhausted
 from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.trial import State, Trial, summarize
@@ -61,6 +62,7 @@ class Worker:
     _stop_by: float = float("inf")
     _kill: threading.Event = field(default_factory=threading.Event)
     _failures: int = 0
+    _guardian: Guardian | None = None
 
     def run(self) -> str:
         """Evaluate trials and return why that ended.
@@ -68,7 +70,7 @@ class Worker:
         The reasons are "complete", "elsewhere", "tolerance", "failures", "exhausted" and "interrupted".
         """
         try:
-            with self._signals(), self._beating(), ThreadPoolExecutor(self.settings.workers) as pool:
+            with self._signals(), self._beating(), self._guarded(), ThreadPoolExecutor(self.settings.workers) as pool:
                 try:
                     return self._loop(pool)
                 finally:
@@ -134,7 +136,8 @@ class Worker:
             self._alive.discard(adapter.id_of(trial))
             return self._complete([other for other in trials if other.number < trial.number])
         evaluate = self.settings.program.evaluate
-        future = pool.submit(evaluate, trial.number, trial.params, self._folder(trial.number), self._kill)
+        folder = self._folder(trial.number)
+        future = pool.submit(evaluate, trial.number, trial.params, folder, self._kill, self._guardian)
         self._running[future] = trial
         return None
 
@@ -175,6 +178,12 @@ class Worker:
         except Interrupted:
             self._give_back(trial)
             return None
+        except OSError as error:
+            self._give_back(trial)
+            raise FileError(
+                f"the files of trial {trial.number} cannot be written to {str(self._folder(trial.number))!r}: "
+                f"{error.strerror or error}. Nothing is lost: when there is room for them, the same command goes on."
+            ) from error
         recorded = self._with_retries(
             lambda: (
                 tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
@@ -207,18 +216,36 @@ class Worker:
     # Storages that do not answer, workers that die
 
     def _with_retries(self, action: Callable[[], T]) -> T:
-        """What an action gives; while the database does not answer, it is tried again and programs go on."""
+        """What an action gives; while the database does not answer, it is tried again and programs go on.
+
+        Whoever asks to stop waits no longer than for running evaluations.
+        """
         until, pause = time.monotonic() + self.settings.outage_seconds, self.settings.poll_seconds
         while True:
             try:
                 return action()
             except OUTAGE as error:
-                if time.monotonic() + pause > until or self._asked_to_stop > 1:
+                if time.monotonic() + pause > min(until, self._stop_by) or self._asked_to_stop > 1:
                     raise
                 self.console.note(f"the storage does not answer and is tried again: {brief(error)}")
                 adapter.release_session(self.opened.study)
-            time.sleep(pause)
+            self._rest(pause)
             pause = min(2.0 * pause, self.settings.longest_pause)
+
+    def _rest(self, seconds: float) -> None:
+        """Wait, but not beyond the moment when somebody asks to stop."""
+        until, asked = time.monotonic() + seconds, self._asked_to_stop
+        while time.monotonic() < until and self._asked_to_stop == asked:
+            time.sleep(min(self.settings.poll_seconds, max(until - time.monotonic(), 0.0)))
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Programs end with this process, however it ends."""
+        self._guardian = Guardian()
+        try:
+            yield
+        finally:
+            self._guardian.close()
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
