@@ -24,7 +24,7 @@ from tests.waiting import HANG, finish, wait_until
 from xstar import Optimizer
 from xstar.cli import trials
 from xstar.cli import worker as module
-from xstar.cli.identity import began, identity
+from xstar.files.identity import began, identity
 from xstar.cli.program import Program, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import open_study

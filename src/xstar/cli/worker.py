@@ -25,13 +25,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from xstar.cli.console import Console, StorageLost
 from xstar.cli.guardian import Guardian
-from xstar.cli.identity import identity, is_dead
 from xstar.cli.program import Interrupted, Outcome, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import STORAGE, Opened, brief
 from xstar.cli.trials import TAKER, WORKER, Claim, begin, check_not_exhausted, count, find, tell, withdraw
 from xstar.engine.stopping import Tolerance
 from xstar.errors import FileError, SpaceExhausted
+from xstar.files.identity import identity, is_dead
 from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.trial import State, Trial, summarize
