@@ -14,6 +14,7 @@ import numpy as np
 from xstar.acquisition import PES
 from xstar.beliefs import OptimumPosterior
 from xstar.engine.model import Model
+from xstar.engine.scaling import LARGEST
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.numerics.groups import groups_of
@@ -54,7 +55,9 @@ def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
     """Return draws of where the optimum is, and of how much better it is than the recommendation."""
     space = model.settings.space
     rows, best, here = model.sample_optima(num_samples, Seeds(model.settings.seed).optimum())
-    regret = np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0)
+    # Two of the largest floats are too far apart for one.
+    half = 0.5 * model.scaling.inverse(best) - 0.5 * model.scaling.inverse(here)
+    regret = 2.0 * np.clip(half, 0.0, 0.5 * LARGEST)
     if not model.scaling.informative:
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]

@@ -240,7 +240,8 @@ class Real(Parameter):
     def contains(self, value: float) -> bool:
         if self.step is not None:
             level = (value - self.low) / self.step
-            return abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
+            inside = -1.0 < level < self._lattice.levels  # which nothing infinite is
+            return inside and abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
         return self.low <= value <= self.high
 
 
