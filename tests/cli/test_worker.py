@@ -24,13 +24,13 @@ from tests.waiting import HANG, finish, wait_until
 from xstar import Optimizer
 from xstar.cli import trials
 from xstar.cli import worker as module
-from xstar.files.identity import began, identity
 from xstar.cli.program import Program, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import open_study
 from xstar.cli.trials import withdraw
 from xstar.cli.worker import DEATHS, WORKER
 from xstar.engine import cache
+from xstar.files.identity import began, identity
 from xstar.integrations.optuna import load_optimizer, records
 from xstar.integrations.optuna.records import WITHDRAWN
 
@@ -694,6 +694,20 @@ def test_no_program_outlives_a_worker_that_was_killed(script, define, ended):
     line = "trap '' TERM; sleep 3600 & echo $! > child; echo $$ > pid; kill -KILL $PPID; sleep 3600; sleep 3600"
     answer = script("run", "study.toml", *shell(line))
     assert answer.code == -signal.SIGKILL
+    assert ended("child")
+    assert ended("pid")
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_nor_does_one_of_which_the_guardian_was_not_told(script, define, ended, folder, monkeypatch):
+    """The worker was killed between beginning the program and saying so."""
+    define(run="budget = 4", method="random")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    (folder / "sitecustomize.py").write_text(
+        "import xstar.cli.guardian as module\nmodule.Guardian._say = lambda *_: None\n"
+    )
+    line = "sleep 3600 & echo $! > child; echo $$ > pid; kill -KILL $PPID; sleep 3600"
+    assert script("run", "study.toml", *shell(line)).code == -signal.SIGKILL
     assert ended("child")
     assert ended("pid")
 
