@@ -68,7 +68,9 @@ def optimum_posterior(model: Model, claims: Model, num_samples: int) -> OptimumP
     space, rng = model.settings.space, Seeds(model.settings.seed).optimum()
     rows, best, here = claims.sample_optima(num_samples, model.recommended_row, rng)
     gained = best - here > ROUNDING * np.maximum(np.abs(best), 1.0)
-    regret = np.where(gained, np.maximum(claims.scaling.inverse(best) - claims.scaling.inverse(here), 0.0), 0.0)
+    # Two of the largest floats are too far apart for one.
+    half = 0.5 * claims.scaling.inverse(best) - 0.5 * claims.scaling.inverse(here)
+    regret = np.where(gained, 2.0 * np.clip(half, 0.0, 0.5 * LARGEST), 0.0)
     if not model.scaling.informative:
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]
