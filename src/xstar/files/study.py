@@ -93,7 +93,7 @@ def read(path: str | Path) -> SavedStudy:
         )  # fmt: skip
     except XstarError as error:
         raise FileError(f"{name!r} is damaged: {error}") from error
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise FileError(f"{name!r} is damaged: {type(error).__name__}: {error}.") from error
 
 
