@@ -39,15 +39,18 @@ def main(path: Path) -> None:
     print("Looking for the maximum of a noisy function of two variables, 25 evaluations ...")
     result = xstar.maximize(measure, [(-5.0, 10.0), (0.0, 15.0)], budget=25, seed=0)
     assert result.x is not None, "25 evaluations, none of which failed"
-    assert result.where is not None, "as above"
-    assert result.best_observed is not None, "as above"
-    lucky = result.best_observed
-    x = ", ".join(f"{value:.3f}" for value in result.x)
-    print(f"\nRecommended: x = ({x}), where the model expects {result.value:.3f} ± {result.sd:.3f}.")
-    print(f"The true value there is {branin(result.x):.3f}; the true maximum is {TRUE_MAXIMUM:.3f}.")
-    print(f"The best single measurement was {lucky.value:.3f}, but the true value there is {branin(lucky.x):.3f}.")
-    print(f"With 95 % probability no more than {result.where.regret_quantile(0.95):.2g} is left to gain.")
-    print(f"It took {time.perf_counter() - began:.0f} seconds.")
+    assert result.recommendation is not None, "as above"
+    x = ", ".join(f"{value:.2f}" for value in result.x)
+    print(f"\nRecommended: x = ({x}), where the model expects {result.recommendation.value_in_words}.")
+    print(f"The true value there is {branin(result.x):.2f}; the true maximum is {TRUE_MAXIMUM:.2f}, in three places.")
+    print("\nWhat the model knows of them, by the values alone:")
+    print(result.where)
+    print("\nWhat it would evaluate next, and why:")
+    trial = result.optimizer.ask()
+    print(f"x = ({', '.join(f'{value:.2f}' for value in trial.x)})")
+    print(result.optimizer.explain(trial))
+    result.optimizer.withdraw(trial)
+    print(f"\nIt took {time.perf_counter() - began:.0f} seconds.")
     print(f"Picture: {draw(result.optimizer, path)}")
 
 

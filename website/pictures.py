@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from website.png import save
 from xstar.acquisition import PES
 from xstar.gp import Hyperparameters, Paths, Posterior, SquaredExponential, draw_paths
 from xstar.search import BoxSearch, Maxima, draw_candidates
@@ -103,7 +104,6 @@ def main(folder: Path) -> None:
     from matplotlib.figure import Figure
 
     story = Story()
-    folder.mkdir(parents=True, exist_ok=True)
     for name, draw in PICTURES.items():
         figure = Figure(figsize=(8, 3.6), layout="constrained")
         axes = figure.subplots()
@@ -113,7 +113,7 @@ def main(folder: Path) -> None:
             axes.set(ylabel="f(x)", ylim=(-1.7, 2.2))
         axes.set(xlabel="x", xlim=(-0.01, 1.01))
         axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(folder / f"decides-{name}.png", dpi=120, metadata={"Software": None})
+        save(figure, folder / f"decides-{name}.png", dpi=120)
         print(folder / f"decides-{name}.png")
 
 

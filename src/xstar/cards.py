@@ -9,7 +9,10 @@ import html
 from collections.abc import Iterable, Sequence
 
 CELL = "padding: .15em .8em; border-bottom: 1px solid rgba(128, 128, 128, .3); text-align: {}"
-BOX = "display: inline-block; border: 1px solid rgba(128, 128, 128, .4); border-radius: .4em; padding: .5em .8em"
+BOX = (
+    "display: inline-block; vertical-align: top; margin: .2em .2em .2em 0; border: 1px solid rgba(128, 128, 128, .4); "
+    "border-radius: .4em; padding: .5em .8em"
+)
 
 
 def card(

@@ -109,13 +109,3 @@ def test_formulas_become_mathml():
     assert re.search(r"<mo>(&lt;|&#x0*3C;)</mo>", made)
     assert 'display="block"' in made
     assert "arithmatex" not in made
-
-
-@pytest.mark.slow
-def test_the_pictures_of_how_it_decides_are_drawn(tmp_path):
-    from website.pictures import PICTURES, main
-
-    main(tmp_path)
-    for name in PICTURES:
-        assert (tmp_path / f"decides-{name}.png").stat().st_size > 20_000
-        assert f"images/decides-{name}.png" in (DOCS / "decides.md").read_text(encoding="utf-8")
