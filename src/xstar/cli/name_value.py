@@ -35,7 +35,7 @@ def _split(pair: str, space: Space) -> tuple[str, str]:
     Names may have an equals sign in them; a blank before one that begins with a dash keeps it from being an option.
     """
     names = list(space.parameters)
-    for typed in (pair, pair.lstrip(" ")):
+    for typed in (pair, pair.removeprefix(" ")):
         known = [name for name in names if typed.startswith(f"{name}=")]
         if known:
             name = max(known, key=len)

@@ -122,9 +122,9 @@ def read_cell(cell: Any, parameter: Parameter, written: NumberFormat) -> Any:
 
 
 def _read_choice(cell: str, parameter: Listed, written: NumberFormat) -> Any:
-    for text in (cell, armed(cell)):
+    for text in (armed(cell), cell):
         if text in parameter.alternatives:
-            return text
+            return parameter.alternatives[parameter.alternatives.index(text)]
     texts = [str(choice) for choice in parameter.alternatives]
     if written.decimal_comma and cell not in texts and WITH_COMMA.fullmatch(cell.strip()):
         cell = cell.replace(",", ".")

@@ -41,7 +41,7 @@ def disarmed(text: str) -> str:
     >>> disarmed("=1+1"), disarmed("-1.5")
     ("'=1+1", '-1.5')
     """
-    return f"'{text}" if text.startswith(FORMULA) and not NEGATIVE.fullmatch(text) else text
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA) and not NEGATIVE.fullmatch(text) else text
 
 
 def armed(text: str) -> str:

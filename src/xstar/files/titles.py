@@ -31,7 +31,7 @@ def find_title(titles: Sequence[str], name: str, names: Collection[str]) -> int 
         lambda title: folded(title) == folded(wanted),
         lambda title: folded(without_unit(title)) == folded(wanted),
     ):
-        found = [k for k, title in free.items() if same(title)]
+        found = [k for k, title in free.items() if same(title) or same(titles[k])]
         if len(found) > 1:
             both = quoted(titles[k] for k in found)
             raise DataError(f'"{name}" has {len(found)} columns, {both}; rename all but one.')
