@@ -119,7 +119,7 @@ DEEP = 20_000
     [
         "[" * DEEP,
         '{"format": "xstar study", "version": 1, "method": ' + "[" * 900 + "]" * 900 + ', "space": {}}',
-        '{"format": "xstar study", "version": 1, "space": {"parameters": [{"name": "__class__", "kind": "os.system"}]}}',
+        '{"format": "xstar study", "version": 1, "space": {"parameters": [{"name": "x", "kind": "os.system"}]}}',
         '{"format": "xstar study", "version": 1, "method": {"kind": "Popen", "args": "touch hacked"}}',
         "cos\nsystem\n(S'touch hacked'\ntR.",
     ],

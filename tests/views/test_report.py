@@ -390,11 +390,12 @@ def test_the_page_is_accessible_and_fits(browser, reports, size):
 def test_no_text_of_users_is_run(browser, tmp_path):
     """Names, choices, units and reasons, all of them shown as they are."""
     names = [text for text in TEXTS if text != IMAGE and len(text) < 400]
-    space = {"x": Real(0.0, 1.0, unit=SCRIPT), **{name: Categorical([IMAGE, name]) for name in names}}
+    space = {"x": Real(0.0, 1.0, unit=SCRIPT), SCRIPT: Categorical(names), IMAGE: Integer(0, 3)}
     trials = [
-        Trial(k, {"x": 0.3 * k, **{name: (IMAGE, name)[k % 2] for name in names}}, "done", float(k)) for k in range(3)
+        Trial(k, {"x": k / 50, SCRIPT: name, IMAGE: k % 4}, "failed", reason=f"{IMAGE} {name}")
+        for k, name in enumerate(names)
     ]
-    trials.append(Trial(3, trials[0].params, "failed", reason=f"{IMAGE} {SCRIPT}"))
+    trials[:3] = [Trial(k, trials[k].params, "done", float(k)) for k in range(3)]
     optimizer = Optimizer.from_trials(trials, space, method="random")
     browser.get(write_report(optimizer, tmp_path / "page.html", SCRIPT).as_uri())
     assert browser.execute_script("return window.hacked") is None
