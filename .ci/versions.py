@@ -22,7 +22,7 @@ ENVIRONMENTS = {"oldest": ("3.11", ["--constraint", str(OLDEST)]), "newest": ("3
 """The Python of each, and how pip chooses."""
 WANTED = f"{ROOT}[plots,dashboard,sklearn,postgresql,completion]"
 """What a user may have, but for torch and clusters, which are large; `make test-extras` has them."""
-RUNNER = ("array-api-strict", "hypothesis", "pandas", "pytest", "pytest-xdist")
+RUNNER = ("array-api-strict", "hypothesis", "pandas", "pytest")
 TESTS = (
     "tests/test_space.py", "tests/test_optimizer.py", "tests/test_data.py", "tests/files", "tests/gp/test_posterior.py",
     "tests/cli/test_commands.py", "tests/integrations/test_adapter.py", "tests/integrations/test_optuna.py",
@@ -58,7 +58,7 @@ def try_out(name: str, version: str, chosen: list[str]) -> bool:
         shown = ("numpy", "scipy", "optuna", "sqlalchemy", "array-api-compat")
         print(f"Python {version} with the {name}:", end=" ", flush=True)
         subprocess.run([own, "-c", SHOW, *shown], check=True, env=environment)
-        test = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
+        test = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         subprocess.run([*test, *sys.argv[1:], *TESTS], check=True, env=environment, cwd=ROOT)
     return True
 

@@ -32,11 +32,11 @@ def distinct(names):
 NAMES = distinct(name for name in TEXTS if "{" not in name)
 
 
-TESTED = (SCRIPT, "=cmd|'/c calc'!A1", "--help", "\x1b[31mred", "a=b")
+TESTED = (SCRIPT, "\x1b[31mred", "=a=b")
 """Enough for a model, which takes longer with every parameter."""
 
 
-@pytest.fixture(params=[TESTED], ids=[""])
+@pytest.fixture(params=[TESTED], ids=["some"])
 def study(folder, request):
     """A definition in which everything is hostile."""
     parameters = [DraftParameter(name, "choices", listed=(name, IMAGE)) for name in request.param]
@@ -90,7 +90,6 @@ def test_questions_are_answered_and_move_nothing(folder, study, cli):
         answer = cli(question, "study.toml")
         assert answer.code == 0, answer.err
         assert not CONTROLS.search(answer.out + answer.err)
-        assert cli(question, "study.toml", "--json").json
     answer = cli("explain", "study.toml", "number=0.5", *pairs)
     assert answer.code == 0, answer.err
     for name in ("table.csv", "study.json", "page.html", "picture.svg"):
