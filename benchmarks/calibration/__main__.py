@@ -7,7 +7,7 @@ import argparse
 from benchmarks.calibration import __doc__ as what
 from benchmarks.calibration.problems import SETS
 from benchmarks.calibration.runs import FOLDER, run
-from benchmarks.calibration.table import lines, load
+from benchmarks.calibration.table import count, lines, load
 from benchmarks.calibration.variants import VARIANTS
 from benchmarks.measure import save
 
@@ -29,10 +29,10 @@ def main() -> None:
             for variant in options.variants:
                 print(run(name, variant, tuple(options.instances), options.compute), flush=True)
         return
-    rows = load(FOLDER)
-    print("\n".join(lines(rows)))
+    entries = count(load(FOLDER))
+    print("\n".join(lines(entries)))
     if options.keep:
-        print(save("calibration", rows))
+        print(save("calibration", entries))
 
 
 if __name__ == "__main__":

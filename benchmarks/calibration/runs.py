@@ -32,7 +32,7 @@ def run(name: str, variant: str, instances: tuple[int, ...], compute: str) -> Pa
         rows = [row for noise in NOISES for row in _run(functions, (noise,), _knowing(method, noise), compute)]
     else:
         rows = _run(functions, NOISES, method, compute)
-    path = FOLDER / f"{name}@{variant}@{'-'.join(map(str, instances))}.npz"
+    path = FOLDER / f"{name}__{variant}__{'-'.join(map(str, instances))}.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     np.savez_compressed(path, seconds=time.perf_counter() - began, **columns)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ Calibration         every value told beside its prediction from all others
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from xstar.numerics.rounding import between, with_digits
 from xstar.space import Categorical, Ordinal, Real, Space, same
 from xstar.trial import Recommendation, Trial
 
+RECENT, SURPRISING = 10, 0.025
+"""Values that are looked at, and how improbable it must be that so many of them are outside their intervals."""
 MOST_SHOWN = 5
 """Choices that are named with their probabilities, and places that are listed."""
 
@@ -61,6 +64,8 @@ class OptimumPosterior:
     places : list of Place
         Where the sampled optima are close together: one place, or several of which one has the optimum. Those with
         less than 5 % of the samples are left out.
+    surprise : str
+        What is to be said if the model predicts the latest values worse than it should; else nothing.
 
     Examples
     --------
@@ -79,6 +84,7 @@ class OptimumPosterior:
     space: Space | None = None
     groups: tuple[tuple[int, ...], ...] = ()
     """Samples that are close together, the largest group first (`numerics.groups`)."""
+    surprise: str = ""
 
     def __len__(self) -> int:
         return len(self.regret)
@@ -192,12 +198,14 @@ class OptimumPosterior:
 
     def __str__(self) -> str:
         title, rows = self._lines()
-        return "\n".join([title, *(f"  {name}: {text}" for name, text in rows), f"left to gain: {self.left_in_words}"])
+        said = [f"left to gain: {self.left_in_words}", *([self.surprise] if self.surprise else [])]
+        return "\n".join([title, *(f"  {name}: {text}" for name, text in rows), *said])
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         title, rows = self._lines()
-        return card(f"Where {title.rstrip(',:')}", rows, f"left to gain: {self.left_in_words}")
+        note = f"left to gain: {self.left_in_words}" + (f"; {self.surprise}" if self.surprise else "")
+        return card(f"Where {title.rstrip(',:')}", rows, note)
 
     def _lines(self) -> tuple[str, list[tuple[str, str]]]:
         """A title, and a line for each parameter or, if there are several, for each place."""
@@ -311,6 +319,19 @@ class Calibration:
         """The trials whose values are not, the farthest off first."""
         order = np.argsort(-np.abs(self.z), kind="stable")
         return tuple(self.trials[k] for k in order if not self.inside[k])
+
+    @property
+    def recent_surprise(self) -> str:
+        """What is to be said if more of the latest values are outside their intervals than chance explains."""
+        recent = self.inside[np.argsort([trial.number for trial in self.trials], kind="stable")][-RECENT:]
+        outside, count = int((~recent).sum()), len(recent)
+        by_chance = sum(math.comb(count, k) * 0.05**k * 0.95 ** (count - k) for k in range(outside, count + 1))
+        if by_chance > SURPRISING:
+            return ""
+        return (
+            f"{outside} of the last {count} values were outside the 95 % interval that the others predict: "
+            "treat the bound with care"
+        )
 
     def __str__(self) -> str:
         if not len(self):

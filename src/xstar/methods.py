@@ -85,6 +85,10 @@ class ModelSettings:
     """So is a tested point that does not have the best value told."""
     noisy: float = 0.3
     """Noise, as a share of the amplitude, from which on values alone say so little that there is hardly any caution."""
+    claims_power: float = 0.5
+    """Of the likelihood of hyperparameters where something is claimed: what is left to gain, where the optimum is, how
+    sure a recommendation is. Half of the evidence lets in explanations that the data have all but excluded, which a
+    model that is wrong needs, and one that is right can afford (`python -m benchmarks.calibration`)."""
     least_information: float = 1e-9
     """In nats: an evaluation that is expected to tell less tells nothing."""
     lookahead: int = 64
@@ -99,8 +103,8 @@ class ModelSettings:
         integer(self.lookahead, "lookahead", 2)
         not_negative(self.caution, "caution")
         not_negative(self.caution_among_tested, "caution_among_tested")
-        for name in ("least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat", "noisy",
-                     "least_information", "feasible_enough"):  # fmt: skip
+        for name in ("claims_power", "least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat",
+                     "noisy", "least_information", "feasible_enough"):  # fmt: skip
             positive(getattr(self, name), name)
         if isinstance(self.warp, list | tuple):
             object.__setattr__(self, "warp", tuple(self.warp))

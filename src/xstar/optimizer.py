@@ -27,7 +27,7 @@ from xstar.engine.calibration import calibration
 from xstar.engine.evidence import noise_of
 from xstar.engine.importance import importance
 from xstar.engine.suggest import needs_model, suggest
-from xstar.errors import DataError, DegradedWarning, FileError, SpaceExhausted, TrialError, XstarError
+from xstar.errors import DataError, DegradedWarning, FileError, SpaceError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
 from xstar.files.frames import frame_of
 from xstar.files.tables import TableLike
@@ -542,10 +542,10 @@ class Optimizer:
         held = self.space.held(fixed)
         part = self.space.pin(held) if held else None
         with self._limits():
-            model = self._model()
+            model, claims = self._models_of_claims()
             if not tested:
-                return answers.recommendation(model, part)
-            found = answers.best_tested(model, part)
+                return answers.recommendation(model, claims, part)
+            found = answers.best_tested(model, claims, part)
         if found is None and held:
             raise TrialError(f"no point with {self.space.show(held)} has been evaluated yet.")
         if found is None:
@@ -572,7 +572,9 @@ class Optimizer:
         """
         integer(num_samples, "num_samples", 1)
         with self._limits():
-            return answers.optimum_posterior(self._model(), num_samples)
+            model, claims = self._models_of_claims()
+            found = answers.optimum_posterior(model, claims, num_samples)
+            return replace(found, surprise=calibration(model, self.trials).recent_surprise)
 
     def predict(self, points: Sequence[Point | Trial]) -> tuple[HostArray, HostArray]:
         """Predict the function at some parameters.
@@ -848,13 +850,15 @@ class Optimizer:
                 saved.space if space is None else space, saved.direction, saved.method, saved.seed,
                 noise=saved.noise, num_initial=saved.num_initial, threads=saved.threads, compute=compute,
             )  # fmt: skip
-        except XstarError as error:
-            if space is not None:
+        except (XstarError, *study.WRONG) as error:
+            if space is not None and isinstance(error, XstarError):
                 raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
         try:
             return optimizer._knowing(saved.trials, optimizer._models)
-        except TrialError as error:
+        except (XstarError, *study.WRONG) as error:
+            if space is not None and isinstance(error, SpaceError):
+                raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
 
     # Inside
@@ -874,6 +878,11 @@ class Optimizer:
         if evidence.count == 0:
             raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
         return self._models.model(self._settings, evidence)
+
+    def _models_of_claims(self) -> tuple[Model, Model]:
+        """The model of everything told so far, and the one that believes it less, for claims."""
+        model = self._model()
+        return model, self._models.for_claims(self._settings, model.evidence)
 
     def _rows(self, points: Sequence[Point | Trial]) -> HostArray:
         if isinstance(points, Mapping | Trial | str) or not isinstance(points, Iterable):

@@ -76,7 +76,7 @@ class TestRunning:
 
     @pytest.mark.parametrize(
         ("shown", "same"),
-        [("3 of 0.101  m", True), ("3 of 0.13 m", False), ("4 of 0.1 m", False), ("3 of 0.1", False)],
+        [("3 of 0.101  m", True), ("3 of 0.14 m", False), ("4 of 0.1 m", False), ("3 of 0.1", False)],
     )
     def test_decimals_may_differ_a_little(self, shown, same):
         page = f'```python\nprint("3 of 0.1 m")\n```\n```text title="Output"\n{shown}\n```\n'

@@ -382,3 +382,38 @@ def test_a_function_that_varies_quickly_is_not_taken_for_noise(seed):
     thorough = MAP(num_starts=24, num_prior_draws=2048).infer(SquaredExponential(), X, y, np.random.default_rng(99))
     found = MAP().infer(SquaredExponential(), X, y, np.random.default_rng(seed))
     assert float(found.log_density[0]) > float(thorough.log_density[0]) - 0.1
+
+
+@pytest.mark.parametrize(
+    "inference", [MAP(), SliceSampling(num_samples=4), PosteriorMean(SliceSampling(num_samples=4))]
+)
+def test_a_tempered_posterior_is_that_of_a_power_of_the_likelihood(inference):
+    X, y = np.random.default_rng(0).random((7, 2)), np.random.default_rng(1).standard_normal(7)
+    half = inference.tempered(0.5)
+    assert half.mode_search.power == 0.5
+    assert half.tempered(0.5).mode_search.power == 0.25
+    assert half.tempered(2.0) == inference
+    data = Observations.check(X, y)
+    theta = np.log([[0.3, 0.4, 1.1, 0.2]])
+    whole, part = (LogPosterior([Matern52()], data, Prior(), power=power) for power in (1.0, 0.5))
+    np.testing.assert_allclose(part.log_likelihood_of_all(theta), 0.5 * whole.log_likelihood_of_all(theta))
+    one, other = (target.likelihood(theta[None], np.array([0])) for target in (whole, part))
+    np.testing.assert_allclose(other.value, 0.5 * one.value)
+    np.testing.assert_allclose(other.gradient, 0.5 * one.gradient)
+    with pytest.raises(SettingsError, match="power"):
+        inference.tempered(0.0)
+
+
+def test_a_tempered_posterior_is_wider():
+    X = np.linspace(0.0, 1.0, 12)[:, None]
+    y = np.sin(6.0 * X[:, 0])
+    sharp, wide = (
+        SliceSampling(num_samples=200, thin=10, power=power).infer(Matern52(), X, y, np.random.default_rng(0)).hyper
+        for power in (1.0, 0.25)
+    )
+    assert np.std(np.log(wide.lengthscales)) > 1.3 * np.std(np.log(sharp.lengthscales))
+
+
+def test_known_hyperparameters_are_not_tempered():
+    known = Fixed(Hyperparameters([0.3], 1.0, 0.1))
+    assert known.tempered(0.5) is known

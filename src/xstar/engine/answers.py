@@ -14,6 +14,7 @@ import numpy as np
 from xstar.acquisition import PES
 from xstar.beliefs import OptimumPosterior
 from xstar.engine.model import Model
+from xstar.engine.scaling import LARGEST
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.numerics.groups import groups_of
@@ -26,22 +27,23 @@ ROUNDING = 1e-12
 """Of a path's value: what is less is no gain."""
 
 
-def recommendation(model: Model, part: Domain | None = None) -> Recommendation:
+def recommendation(model: Model, claims: Model, part: Domain | None = None) -> Recommendation:
     """Return the point with the best posterior mean, or the best tested one where that is as good as known.
 
     Of a part of the domain, it is the best posterior mean alone.
     """
-    return _recommendation(model, model.recommended_row if part is None else model.best_within(part))
+    return _recommendation(model, claims, model.recommended_row if part is None else model.best_within(part))
 
 
-def best_tested(model: Model, part: Domain | None = None) -> Recommendation | None:
+def best_tested(model: Model, claims: Model, part: Domain | None = None) -> Recommendation | None:
     """Return the point with the best posterior mean among those evaluated; None if none of them is legal."""
     row = model.tested_row if part is None else model.tested_within(part)
-    return None if row is None else _recommendation(model, row)
+    return None if row is None else _recommendation(model, claims, row)
 
 
-def _recommendation(model: Model, row: HostArray) -> Recommendation:
-    mean, sd = model.predict_values(row[None])
+def _recommendation(model: Model, claims: Model, row: HostArray) -> Recommendation:
+    mean, _ = model.predict_values(row[None])
+    sd = _sd_about(mean, *claims.predict_values(row[None]))
     return Recommendation(
         model.settings.space.decode(row),
         float(mean[0]),
@@ -52,17 +54,28 @@ def _recommendation(model: Model, row: HostArray) -> Recommendation:
     )
 
 
-def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
-    """Return draws of where the optimum is, and of how much better it is than the recommendation."""
-    space = model.settings.space
-    rows, best, here = model.sample_optima(num_samples, Seeds(model.settings.seed).optimum())
+def _sd_about(mean: HostArray, center: HostArray, sd: HostArray) -> HostArray:
+    """How far values with this center and sd are from a mean, in root mean square."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(np.hypot(sd, center - mean), LARGEST))
+
+
+def optimum_posterior(model: Model, claims: Model, num_samples: int) -> OptimumPosterior:
+    """Return draws of where the optimum is, and of how much better it is than the recommendation.
+
+    What is recommended is the model's; what is claimed of it is said by the model for claims (`fit_for_claims`).
+    """
+    space, rng = model.settings.space, Seeds(model.settings.seed).optimum()
+    rows, best, here = claims.sample_optima(num_samples, model.recommended_row, rng)
     gained = best - here > ROUNDING * np.maximum(np.abs(best), 1.0)
-    regret = np.where(gained, np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0), 0.0)
+    # Two of the largest floats are too far apart for one.
+    half = 0.5 * claims.scaling.inverse(best) - 0.5 * claims.scaling.inverse(here)
+    regret = np.where(gained, 2.0 * np.clip(half, 0.0, 0.5 * LARGEST), 0.0)
     if not model.scaling.informative:
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]
     params = {name: [point[name] for point in points] for name in space.parameters}
-    return OptimumPosterior(params, regret, recommendation(model), space, _groups(rows[:GROUPED], space.domain))
+    return OptimumPosterior(params, regret, recommendation(model, claims), space, _groups(rows[:GROUPED], space.domain))
 
 
 def _groups(rows: HostArray, domain: Domain) -> tuple[tuple[int, ...], ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from xstar.engine.evidence import Evidence
-from xstar.engine.fit import fit
+from xstar.engine.fit import fit, fit_for_claims
 from xstar.engine.model import Model
 from xstar.engine.settings import Settings
 
 KEPT = 2
-"""Models that are kept: that of all results, and one without some of them."""
+"""Models that are kept, each with that for claims: of all results, and without some of them."""
 
 
 class Models:
@@ -21,10 +21,24 @@ class Models:
 
     def model(self, settings: Settings, evidence: Evidence) -> Model:
         """Return the model of the results in evidence, fitted if it is not at hand."""
-        # Entries are replaced together, so that threads may share the cache.
         entry = self._find(settings, evidence) or _Entry(settings, evidence, fit(settings, evidence))
-        self._kept = (entry, *(other for other in self._kept if other is not entry))[:KEPT]
+        self._keep(entry)
         return entry.model
+
+    def for_claims(self, settings: Settings, evidence: Evidence) -> Model:
+        """Return the model for claims about the results in evidence, likewise."""
+        model = self.model(settings, evidence)
+        entry = self._find(settings, evidence) or _Entry(settings, evidence, model)
+        if entry.claims is None:
+            entry = entry._replace(claims=fit_for_claims(model))
+            self._keep(entry)
+        assert entry.claims is not None, "it was just made"
+        return entry.claims
+
+    def _keep(self, entry: _Entry) -> None:
+        # Entries are replaced together, so that threads may share the cache.
+        others = (other for other in self._kept if other.model is not entry.model)
+        self._kept = (entry, *others)[:KEPT]
 
     def _find(self, settings: Settings, evidence: Evidence) -> _Entry | None:
         return next(
@@ -41,3 +55,4 @@ class _Entry(NamedTuple):
     settings: Settings
     evidence: Evidence
     model: Model
+    claims: Model | None = None

@@ -21,8 +21,19 @@ from xstar.methods import ModelSettings
 from xstar.numerics.arrays import HostArray, move
 
 
-def fit(settings: Settings, evidence: Evidence) -> Model:
-    """Fit a model to at least one value, where `settings.compute` says."""
+def fit_for_claims(model: Model) -> Model:
+    """Fit a model that believes its evidence less, for claims: where the optimum is, what is left to gain.
+
+    The evidence for hyperparameters, a kernel and an output transform is that of a model which is right. Of one that is
+    wrong, it is too sure of the explanation that is least wrong. With a part of it (`ModelSettings.claims_power`),
+    functions stay possible that are rougher, or less noisy, than the data suggest.
+    """
+    settings = model.settings.for_claims
+    return model if settings is model.settings else fit(settings, model.evidence, model.feasibility)
+
+
+def fit(settings: Settings, evidence: Evidence, feasibility: Feasibility | None = None) -> Model:
+    """Fit a model to at least one value, where `settings.compute` says; feasibility may be known already."""
     if evidence.count == 0:
         raise DataError("a model needs at least one value.")
     own, domain, method = settings.model, settings.space.domain, settings.strategy
@@ -50,8 +61,7 @@ def fit(settings: Settings, evidence: Evidence) -> Model:
         told = float(np.median(noise_sd)) if math.isnan(next_noise) else next_noise
         level = min(max(told, own.least_noise), own.most_noise)
         hyper = Hyperparameters(hyper.lengthscales, hyper.amplitude, 0.0 * hyper.noise + level)
-    feasibility = None
-    if len(evidence.failed):
+    if feasibility is None and len(evidence.failed):
         feasibility = Feasibility.fit(X, evidence.failed, domain, own.feasibility)
     return Model(settings, evidence, scaling, inferred, Posterior.of(chosen.kernel, hyper, data), feasibility)
 

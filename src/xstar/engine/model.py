@@ -25,7 +25,7 @@ from xstar.entropy.maximizers import best_of_each, draw_maximizers
 from xstar.feasibility import Feasibility
 from xstar.gp import Inferred, Posterior
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.search import Domain, MixedSearch, Objective, Region, draw_candidates
+from xstar.search import Domain, MixedSearch, Objective, Points, Region, draw_candidates
 
 RECOMMENDATION = 0x57A2
 """The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
@@ -125,7 +125,7 @@ class Model:
 
     def maximize(
         self, objective: Objective, rng: np.random.Generator, *, within: Domain | None = None,
-        excluded: frozenset[bytes] = frozenset(), around: HostArray | None = None,
+        excluded: Points | None = None, around: HostArray | None = None,
     ) -> tuple[HostArray, float]:  # fmt: skip
         """The best legal point of one function (d,), of all or within a part of the domain, and its value."""
         candidates = self._candidates(rng, np.zeros((0, self.domain.dimension)) if around is None else around)
@@ -148,12 +148,14 @@ class Model:
         drawn = draw_candidates(own.num_candidates, inside, rng, around=centers, settings=own.search)
         return np.concatenate([drawn, around])
 
-    def sample_optima(self, count: int, rng: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
-        """Draws of the optimum (count, d), and each path's value there and at the recommendation (count,), in y."""
+    def sample_optima(
+        self, count: int, row: HostArray, rng: np.random.Generator
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Draws of the optimum (count, d), and each path's value there and at a point (d,), in y (count,)."""
         H = self.post.batch_shape[0]
         drawn = draw_maximizers(self.post, math.ceil(count / H), rng, region=self.region)
         picked = rng.permutation(drawn.paths.num_problems)[:count]
-        here = to_numpy(drawn.paths(self.recommended_row[None]))
+        here = to_numpy(drawn.paths(row[None]))
         return (
             to_numpy(drawn.x).reshape(-1, self.domain.dimension)[picked],
             to_numpy(drawn.value).reshape(-1)[picked],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,6 +71,13 @@ class Settings:
     def like(self) -> Array:
         """An array where the model is computed, for others to be put beside it."""
         return array_of(self.compute)
+
+    @cached_property
+    def for_claims(self) -> Settings:
+        """The same with a method whose hyperparameters are those that `claims_power` of the evidence has left."""
+        own = self.strategy
+        tempered = own.inference.tempered(own.model.claims_power)
+        return self if tempered == own.inference else replace(self, method=replace(own, inference=tempered))
 
     def same_model(self, other: Settings) -> bool:
         """Whether the same evidence gives the same model."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -100,6 +100,21 @@ class Inference(ABC):
     def mode_search(self) -> MAP | None:
         """The search for the most probable hyperparameters under the same prior; None if they are known."""
 
+    @abstractmethod
+    def tempered(self, power: float) -> Inference:
+        """Return the same inference with the likelihood to a power: below 1, the data exclude less.
+
+        Parameters
+        ----------
+        power : float
+            Above 0; of an inference that is tempered already, times its own.
+
+        Returns
+        -------
+        Inference
+            The same one, if hyperparameters are known.
+        """
+
     def infer(
         self,
         kernel: Kernel,
@@ -178,6 +193,9 @@ class Fixed(Inference):
     def mode_search(self) -> None:
         return None
 
+    def tempered(self, power: float) -> Fixed:
+        return self
+
     def infer_from(
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
@@ -215,6 +233,8 @@ class MAP(Inference):
         Searches that go on to the end: the best, after `finish_after` iterations, that have come to different places.
     finish_after : int
         Iterations after which the others stop.
+    power : float
+        Of the likelihood: below 1, the mode is that of a tempered posterior.
 
     Examples
     --------
@@ -233,8 +253,10 @@ class MAP(Inference):
     tolerance: float = 1e-4
     num_finished: int = 2
     finish_after: int = 8
+    power: float = 1.0
 
     def __post_init__(self) -> None:
+        positive(self.power, "power")
         instance(self.prior, "prior", Prior, "Prior()")
         for name in ("num_starts", "max_iterations", "num_prior_draws", "num_finished", "finish_after"):
             integer(getattr(self, name), name, 1)
@@ -244,11 +266,14 @@ class MAP(Inference):
     def mode_search(self) -> MAP:
         return self
 
+    def tempered(self, power: float) -> MAP:
+        return replace(self, power=self.power * power)
+
     def infer_from(
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        target = LogPosterior([kernel], data, self.prior, groups)
+        target = LogPosterior([kernel], data, self.prior, groups, self.power)
         found = self.find_mode(target, rng) if mode is None else mode
         hyper, density = target.in_shape(found.theta[:, None, :], found.log_density[:, None])
         return Inferred(hyper, density, bool(found.converged.all()), found.evaluations)
@@ -304,6 +329,8 @@ class SliceSampling(Inference):
     mode_tolerance : float
         The tolerance of the search for the mode: the center of an approximation and a choice between kernels need not
         be exact.
+    power : float
+        Of the likelihood: below 1, draws are from a tempered posterior, wider than that of a model which is right.
 
     Examples
     --------
@@ -322,8 +349,10 @@ class SliceSampling(Inference):
     thin: int = 3
     approximation: ApproximationSettings = field(default_factory=ApproximationSettings)
     mode_tolerance: float = 0.01
+    power: float = 1.0
 
     def __post_init__(self) -> None:
+        positive(self.power, "power")
         instance(self.prior, "prior", Prior, "Prior()")
         instance(self.approximation, "approximation", ApproximationSettings, "ApproximationSettings()")
         for name in ("num_samples", "num_chains", "thin"):
@@ -333,13 +362,16 @@ class SliceSampling(Inference):
 
     @property
     def mode_search(self) -> MAP:
-        return MAP(self.prior, tolerance=self.mode_tolerance)
+        return MAP(self.prior, tolerance=self.mode_tolerance, power=self.power)
+
+    def tempered(self, power: float) -> SliceSampling:
+        return replace(self, power=self.power * power)
 
     def infer_from(
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
     ) -> Inferred:  # fmt: skip
-        target = LogPosterior([kernel], data, self.prior, groups)
+        target = LogPosterior([kernel], data, self.prior, groups, self.power)
         found = self.mode_search.find_mode(target, rng) if mode is None else mode
         chains = min(self.num_chains, self.num_samples)
         kept = math.ceil(self.num_samples / chains)
@@ -402,6 +434,9 @@ class PosteriorMean(Inference):
     def mode_search(self) -> MAP:
         return self.sampling.mode_search
 
+    def tempered(self, power: float) -> PosteriorMean:
+        return replace(self, sampling=self.sampling.tempered(power))
+
     def infer_from(
         self, kernel: Kernel, data: Observations, rng: np.random.Generator, groups: Groups = None,
         *, mode: Mode | None = None,
@@ -443,7 +478,7 @@ def infer_each_under_best(
         if versions > 1:
             raise SettingsError("known hyperparameters are of values as they are told: they have no other version.")
         return [Chosen(np.arange(count), kernels[0], inference.infer_from(kernels[0], data, rng, groups))]
-    found = search.find_mode(LogPosterior(kernels, data, search.prior, groups), rng)
+    found = search.find_mode(LogPosterior(kernels, data, search.prior, groups, search.power), rng)
     density = found.log_density.reshape(len(kernels), -1, versions)
     if log_jacobian is not None:
         density = density + log_jacobian

@@ -1,4 +1,4 @@
-"""log p(y, theta) of several kernels and data sets, as the searches and samplers of `inference` ask for it.
+"""log p(y | theta)^power p(theta) of several kernels and data sets, as searches and samplers of `inference` ask for it.
 
 A problem is a kernel with a data set. Problems are counted kernel by kernel, so that all of them are searched or
 evaluated together, in few wide calls.
@@ -7,6 +7,7 @@ Notation
     K, R     kernels, data sets                 P = K R    problems
     theta    log hyperparameters (P, q, d + 2), with one lengthscale for each group of coordinates
     u        their normal scores under the prior, likewise
+    power    of the likelihood: below 1, the posterior is tempered, as if the data were fewer
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ Groups: TypeAlias = Sequence[int] | None
 class LogPosterior:
     """log p(y, theta), with the leading axes of the data joined into one, R."""
 
-    def __init__(self, kernels: Sequence[Kernel], data: Observations, prior: Prior, groups: Groups = None) -> None:
+    def __init__(
+        self, kernels: Sequence[Kernel], data: Observations, prior: Prior, groups: Groups = None, power: float = 1.0
+    ) -> None:
         for kernel in kernels:
             check_kernel(kernel)
         first = MarginalLikelihood(kernels[0], data.flatten())
         self.likelihoods = [first, *(first.under(kernel) for kernel in kernels[1:])]
-        self.prior = prior
+        self.prior, self.power = prior, power
         self.batch_shape = data.batch_shape
         self.group = np.arange(data.dimension) if groups is None else _check_groups(groups, data.dimension)
         self.dimension = int(self.group.max()) + 1
@@ -60,7 +63,7 @@ class LogPosterior:
         return Evaluation(likelihood.value + value, likelihood.gradient + gradient)
 
     def likelihood(self, theta: Array, problems: HostArray) -> Evaluation:
-        """Return log p(y | theta) and its gradient, likewise."""
+        """Return power log p(y | theta) and its gradient, likewise."""
         xp = namespace(theta)
         spread, parts, start = self._spread(theta), [], 0
         for kernel, likelihood in enumerate(self.likelihoods):
@@ -74,16 +77,16 @@ class LogPosterior:
         )
         if self.dimension < len(self.group):
             gradient = xp.matmul(gradient, self.move(self._sharing))
-        return Evaluation(value, gradient)
+        return Evaluation(self.power * value, self.power * gradient)
 
     def log_likelihood_of_all(self, theta: HostArray) -> HostArray:
-        """Return log p(y | theta) at the same host points (q, d + 2) for all problems, shape (P, q)."""
+        """Return power log p(y | theta) at the same host points (q, d + 2) for all problems, shape (P, q)."""
         sets = np.arange(self.num_sets)
         points = np.broadcast_to(theta, (self.num_sets, *theta.shape))
         return np.concatenate([self._value(likelihood, points, sets) for likelihood in self.likelihoods])
 
     def log_likelihood(self, theta: HostArray, problems: HostArray) -> HostArray:
-        """Return log p(y | theta) at host points (k, d + 2), each for its own problem (k,); for one kernel.
+        """Return power log p(y | theta) at host points (k, d + 2), each for its own problem (k,); for one kernel.
 
         The points of one data set stand side by side, so that its differences serve all of them; a data set with fewer
         points than another has its first one computed several times.
@@ -99,12 +102,12 @@ class LogPosterior:
         return self._value(likelihood, table, sets)[place, slot]
 
     def _value(self, likelihood: MarginalLikelihood, theta: HostArray, sets: HostArray) -> HostArray:
-        """log p(y | theta) at host points (R', q, d + 2) for some of the data sets (R',), in bounded memory."""
+        """power log p(y | theta) at host points (R', q, d + 2) for some of the data sets (R',), in bounded memory."""
         n, q = likelihood.data.count, theta.shape[1]
         parts = []
         for block in chunks(len(sets), n * n * (q + self.dimension), likelihood.data.X):
             part = likelihood if sets[block].size == self.num_sets else likelihood.take(sets[block])
-            parts.append(to_numpy(part.value(self._spread(self.move(theta[block])))))
+            parts.append(self.power * to_numpy(part.value(self._spread(self.move(theta[block])))))
         return np.concatenate(parts)
 
     def in_shape(self, theta: HostArray, log_density: HostArray) -> tuple[Hyperparameters, Array]:

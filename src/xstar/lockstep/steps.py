@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -208,7 +208,7 @@ def run(
         recommended.append(_of_all(groups, R, partial(_recommend, problems, X, y, tested[-1], best)))
         heights.append(problems.values(recommended[-1][:, None, :])[:, 0])
         if n + step in ask_after:
-            beliefs.append(_ask(groups, recommended[-1], n + step, seeds, num_draws))
+            beliefs.append(_ask(problems, groups, X, y, recommended[-1], seeds, num_draws))
         if step == evaluations:
             break
         if problems.method.acquisition is None:
@@ -243,28 +243,44 @@ def _recommend(problems: Problems, X: Array, y: Array, tested: HostArray, best: 
     return recommend(group.post, observed, tested[own], best[own], problems.method)
 
 
-def _ask(groups: Sequence[Group], recommended: HostArray, n: int, seeds: Sequence[int], num_draws: int) -> Belief:
-    """What the models say of the optimum and of recommended points (R, d)."""
-    (R, d), streams = recommended.shape, _streams_of_beliefs(seeds, n)
+def _ask(
+    problems: Problems, groups: Sequence[Group], X: Array, y: Array, recommended: HostArray, seeds: Sequence[int],
+    num_draws: int,
+) -> Belief:  # fmt: skip
+    """What the models say of recommended points (R, d), and the models for claims of the optimum."""
+    (R, d), n = recommended.shape, int(y.shape[1])
+    streams, method = _streams_of_beliefs(seeds, n), problems.method
     found = Belief(n, np.empty((R, num_draws, d)), np.empty((R, num_draws)), np.empty(R), np.empty(R))
+    found.mean[:], _ = _predict(groups, recommended)
+    tempered = method.inference.tempered(method.model.claims_power)
+    if tempered != method.inference:
+        groups = _fit(replace(problems, method=replace(method, inference=tempered)), X, y, streams)
+    center, sd = _predict(groups, recommended)
+    found.sd[:] = np.hypot(sd, center - found.mean)
     for group in groups:
-        own, post = group.problems, group.post
-        count, H = post.batch_shape
-        drawn = draw_maximizers(post, math.ceil(num_draws / H), streams.take(own))
-        here = move(np.broadcast_to(recommended[own, None, None, None, :], (*drawn.paths.batch_shape, 1, d)), drawn.x)
+        own, (count, H) = group.problems, group.post.batch_shape
+        drawn = draw_maximizers(group.post, math.ceil(num_draws / H), streams.take(own))
+        here = move(np.broadcast_to(recommended[own, None, None, None, :], (*drawn.paths.batch_shape, 1, d)), X)
         best, at = (to_numpy(part).reshape(count, -1) for part in (drawn.value, drawn.paths(here)))
         x_star = to_numpy(drawn.x).reshape(count, -1, d)
-        mean, variance = (
-            to_numpy(part)[..., 0] for part in post.predict(move(recommended[own, None, None, :], drawn.x))
-        )
-        center, sd = mean.mean(axis=1), np.sqrt(variance.mean(axis=1) + mean.var(axis=1))
         for k, r in enumerate(own):
             scaling, picked = group.scalings[k], streams.own[r].permutation(best.shape[1])[:num_draws]
             found.x_star[r] = x_star[k, picked]
             found.left[r] = np.maximum(scaling.inverse(best[k, picked]) - scaling.inverse(at[k, picked]), 0.0)
-            found.mean[r] = scaling.inverse(center[k])
-            found.sd[r] = scaling.spread(center[k], sd[k])
     return found
+
+
+def _predict(groups: Sequence[Group], points: HostArray) -> tuple[HostArray, HostArray]:
+    """Mean and standard deviation of the values at points (R, d), one of each problem; shapes (R,)."""
+    found = np.empty((2, len(points)))
+    for group in groups:
+        rows = move(points[group.problems, None, None, :], group.post.data.X)
+        mean, variance = (to_numpy(part)[..., 0] for part in group.post.predict(rows))
+        center, sd = mean.mean(axis=1), np.sqrt(variance.mean(axis=1) + mean.var(axis=1))
+        for k, r in enumerate(group.problems):
+            found[0, r] = group.scalings[k].inverse(center[k])
+            found[1, r] = group.scalings[k].spread(center[k], sd[k])
+    return found[0], found[1]
 
 
 def _streams_of_beliefs(seeds: Sequence[int], n: int) -> Streams:

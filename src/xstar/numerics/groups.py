@@ -35,8 +35,8 @@ def groups_of(points: HostArray, steps: HostArray) -> tuple[tuple[int, ...], ...
     --------
     >>> import numpy as np
     >>> from xstar.numerics.groups import groups_of
-    >>> groups_of(np.array([[0.1], [0.12], [0.9], [0.11]]), np.zeros(1))
-    ((3, 0, 1), (2,))
+    >>> groups_of(np.array([[0.1], [0.12], [0.9], [0.11], [0.91]]), np.zeros(1))
+    ((3, 0, 1), (2, 4))
     """
     n = len(points)
     if n == 0:

@@ -75,7 +75,7 @@ def between(low: float, high: float, *, by_ratio: bool = False) -> tuple[str, st
     --------
     >>> from xstar.numerics.rounding import between
     >>> between(0.298225, 0.301663), between(2.123e-5, 0.0345, by_ratio=True)
-    (('0.298', '0.302'), ('2.1e-05', '0.034'))
+    (('0.298', '0.302'), ('2e-05', '0.03'))
     """
     width = abs(high - low)
     if not 0.0 < width < math.inf:

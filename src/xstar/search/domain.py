@@ -136,27 +136,38 @@ class Choice:
     @property
     def width(self) -> int:
         """Columns."""
-        return int(self._places.shape[1])
+        return self.levels if self._equally_far else int(self._places.shape[1])
+
+    @property
+    def _equally_far(self) -> bool:
+        """Whether each alternative has a column of its own."""
+        return self.points is None and self.levels > 2
 
     @cached_property
     def _places(self) -> HostArray:
         """Of the alternatives, (levels, width)."""
         if self.points is not None:
             return np.array(self.points)
-        return np.arange(self.levels, dtype=np.float64)[:, None] if self.levels <= 2 else _equally_far(self.levels)
+        return np.eye(self.levels) * math.sqrt(0.5) if self._equally_far else np.arange(self.levels)[:, None] * 1.0
 
     @property
     def ends(self) -> tuple[HostArray, HostArray]:
         """The smallest and the largest value of each column."""
+        if self._equally_far:
+            return np.zeros(self.levels), np.full(self.levels, math.sqrt(0.5))
         return np.min(self._places, axis=0), np.max(self._places, axis=0)
 
     def encode(self, index: HostArray) -> HostArray:
         """Return the columns (..., width) of alternatives counted from 0."""
-        return np.asarray(self._places[np.asarray(index, dtype=np.int64)])
+        chosen = np.asarray(index, dtype=np.int64)
+        if not self._equally_far:
+            return np.asarray(self._places[chosen])
+        # Without a table of all: of thousands it would be a large one.
+        return np.where(chosen[..., None] == np.arange(self.levels), math.sqrt(0.5), 0.0)
 
     def index(self, columns: HostArray) -> HostArray:
         """Return the alternative of each row of columns (..., width), the nearest one."""
-        if self.points is None and self.width > 1:
+        if self._equally_far:
             return np.asarray(np.argmax(columns, axis=-1))
         return np.asarray(np.argmin(np.sum((columns[..., None, :] - self._places) ** 2, axis=-1), axis=-1))
 
@@ -282,8 +293,8 @@ class Domain:
                 parts.append(block.snap(u))
         return np.concatenate(parts, axis=-1)
 
-    def keys(self, X: HostArray) -> list[bytes]:
-        """Return legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded."""
+    def numbers(self, X: HostArray) -> HostArray:
+        """Return legal points (N, d) by one number for each block: its level or its continuous coordinate."""
         parts = []
         for block, columns in zip(self.blocks, self.columns, strict=True):
             here = X[:, columns]
@@ -293,7 +304,14 @@ class Domain:
                 parts.append(block.index(here[:, 0]))
             else:
                 parts.append(block.index(here).astype(np.float64))
-        return [row.tobytes() for row in np.stack(parts, axis=1)]
+        return np.stack(parts, axis=1)
+
+    def keys(self, X: HostArray) -> list[bytes]:
+        """Return legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded.
+
+        Continuous coordinates are not rounded; `Points` finds them again.
+        """
+        return [row.tobytes() for row in self.numbers(X)]
 
     def at(self, number: int) -> HostArray:
         """Return the legal point with a number from 0 to `size` - 1, for domains without a continuous coordinate."""
@@ -343,11 +361,6 @@ class Domain:
         moved = X.copy()
         moved[:, columns] = new
         return moved
-
-
-def _equally_far(levels: int) -> HostArray:
-    """Points at distance 1 from each other."""
-    return np.asarray(np.eye(levels) * math.sqrt(0.5))
 
 
 def _is_coarse(block: Block) -> bool:

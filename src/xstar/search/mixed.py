@@ -21,6 +21,7 @@ from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation, ascend
 from xstar.search.box import BoxSearch, Maxima, Objective, distinct, pick_basins
 from xstar.search.domain import Domain
+from xstar.search.points import Points
 from xstar.search.settings import SearchSettings
 
 SEED = 0x5EA7C4
@@ -35,8 +36,8 @@ class MixedSearch:
     ----------
     domain : Domain
         The legal points.
-    forbidden : frozenset of bytes
-        Those that are not to be found, as `Domain.keys` has them.
+    forbidden : Points, optional
+        Those that are not to be found.
     num_starts : int, optional
         Starts for each function; after the first round the best third goes on.
     settings : SearchSettings
@@ -57,7 +58,7 @@ class MixedSearch:
     """
 
     domain: Domain
-    forbidden: frozenset[bytes] = frozenset()
+    forbidden: Points | None = None
     num_starts: int | None = None
     settings: SearchSettings = field(default_factory=SearchSettings)
 
@@ -88,7 +89,7 @@ class MixedSearch:
             raise SettingsError("several problems at a time need a continuous domain.")
         if self.domain.continuous:
             found = BoxSearch(self.num_starts, settings=self.settings).maximize(objective, candidates, own)
-            if self.forbidden.isdisjoint(self.domain.keys(to_numpy(found.x))):
+            if self.forbidden is None or not self.forbidden.has(to_numpy(found.x)).any():
                 return found
         rng = np.random.default_rng(SEED)
         size = self.domain.size
@@ -100,12 +101,17 @@ class MixedSearch:
         screened = np.where(walk.banned(points), -np.inf, to_numpy(values))
         count = self.num_starts or min(4 + len(self.domain.blocks), 12)
         picked = to_numpy(pick_basins(move(screened, values), move(points, values), count))
-        x, best = walk.ascend(points[picked], walk.values(points[picked]))
+        x, best = walk.ascend(points[picked], walk.values(points[picked]), rough=not complete)
         x, best = walk.step(*_best_part(x, best, self.settings.kept_one_in))
+        moved = np.ones(len(x), dtype=bool)
         for _ in range(0 if complete else self.settings.num_rounds - 1):
+            # Where no discrete move has led on, a local search would only go on where the last one has ended.
+            there, climbed = walk.ascend(x[moved], best[moved], problems=np.flatnonzero(moved))
+            x[moved], best[moved] = there, climbed
             before = best
-            x, best = walk.step(*walk.ascend(x, best))
-            if np.all(best <= before):
+            x, best = walk.step(x, best)
+            moved = np.any(best > before, axis=1)
+            if not moved.any():
                 break
         if not np.array_equal(self.domain.discrete, ~self.domain.uncountable):
             # Fine lattices were searched with the others and then rounded: now the others, with all lattices held.
@@ -136,7 +142,7 @@ class _Walk:
         self,
         objective: Objective,
         domain: Domain,
-        forbidden: frozenset[bytes],
+        forbidden: Points | None,
         like: Array,
         rng: np.random.Generator,
         settings: SearchSettings,
@@ -153,22 +159,28 @@ class _Walk:
 
     def banned(self, rows: HostArray) -> HostArray:
         """Which legal points (N, d) are forbidden."""
-        if not self.forbidden:
-            return np.zeros(len(rows), dtype=bool)
-        return np.array([key in self.forbidden for key in self.domain.keys(rows)], dtype=bool)
+        return np.zeros(len(rows), dtype=bool) if self.forbidden is None else self.forbidden.has(rows)
 
-    def ascend(self, x: HostArray, best: HostArray, held: HostArray | None = None) -> tuple[HostArray, HostArray]:
-        """Search over the coordinates that are not held (default: the coarse ones are), round, keep what got better."""
+    def ascend(
+        self, x: HostArray, best: HostArray, held: HostArray | None = None,
+        *, problems: HostArray | None = None, rough: bool = False,
+    ) -> tuple[HostArray, HostArray]:  # fmt: skip
+        """Search over the coordinates that are not held (default: the coarse ones are), round, keep what got better.
+
+        Of some functions (P',), by default of all; `rough` tells good hills from bad ones.
+        """
         held = self.domain.discrete if held is None else held
         if held.all():
             return x, best
+        which = np.arange(len(x)) if problems is None else problems
+        evaluate = _Held(self.objective, held).evaluate
         lower = move(np.zeros(x.shape[-1]), self.like)
         found = ascend(
-            _Held(self.objective, held).evaluate, move(x, self.like), lower, lower + 1.0,
-            max_iterations=self.settings.mixed_iterations,
+            lambda points, rows: evaluate(points, which[rows]), move(x, self.like), lower, lower + 1.0,
+            max_iterations=self.settings.mixed_rough_iterations if rough else self.settings.mixed_iterations,
         )  # fmt: skip
         higher = self.domain.snap(np.where(held, x, to_numpy(found.x)))
-        return self._better(x, best, higher, self.values(higher))
+        return self._better(x, best, higher, self.values(higher, which))
 
     def step(self, x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
         """Take the best discrete neighbour, again and again until none is better."""

@@ -24,6 +24,12 @@ from xstar.search.domain import Block, Interval, Lattice
 
 ON_LATTICE = 1e-8
 """A value this close to a step, in steps, is one."""
+FINEST = 1e-9
+"""Floats that are farther apart than this share of a range are steps in it: points between them are none."""
+STRAIGHT = 1e-5
+"""A logarithm over a range whose ends differ by no more than this share is a straight line to rounding."""
+MOST_STEPS = 1e15
+"""Of a range: floats tell no more apart."""
 SHOWN = 1e-4
 """Differences that are smaller than this share of a range are not shown."""
 DIGITS = 4
@@ -64,6 +70,10 @@ class Parameter(ABC):
             elif value != item.default:
                 parts.append(f"{item.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its settings: what was computed from them meanwhile is no part of it, for a copy or a hash."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
 
     def show(self, value: Any, unit: bool = True) -> str:
         """Return a value as a person writes it: rounded to what it means in its range, and with its unit.
@@ -165,6 +175,8 @@ class Real(Parameter):
             )
         if self.step is not None and (not is_finite(self.step) or self.step <= 0.0):
             raise ParameterError(self, f"needs a step above zero; received step={self.step!r}.")
+        if self.step is not None and (self.high / 2 - self.low / 2) / self.step > MOST_STEPS / 2:
+            raise ParameterError(self, f"has more than {MOST_STEPS:.0e} steps; leave the step out.")
         if self.step is not None and self.log:
             raise ParameterError(self, "has a step and log=True; it can have one of the two.")
 
@@ -177,14 +189,30 @@ class Real(Parameter):
 
     @property
     def block(self) -> Block | None:
-        if self.step is not None:
+        if self._grain is not None:
             return None if self._lattice.levels == 1 else self._lattice
         return None if self.low == self.high else Interval()
 
     @cached_property
+    def _grain(self) -> float | None:
+        """The step; or that of floats, in a range so narrow that it has few of them."""
+        if self.step is not None or self.low == self.high:
+            return self.step
+        spacing = math.ulp(max(abs(self.low), abs(self.high)))
+        return spacing if spacing > FINEST * (self.high - self.low) else None
+
+    @cached_property
     def _lattice(self) -> Lattice:
+        if self.step is None:
+            assert self._grain is not None, "only what has steps is a lattice"
+            return Lattice(int((self.high - self.low) / self._grain) + 1)
         width, step = _decimal(self.high) - _decimal(self.low), _decimal(self.step)
         return Lattice(int(width // step) + 1)
+
+    @property
+    def _curved(self) -> bool:
+        """Whether it is searched by a logarithm that differs from a straight line."""
+        return self.log and self.high > self.low * (1.0 + STRAIGHT)
 
     def accept(self, value: Any, name: str) -> float:
         if not is_finite(value):
@@ -194,12 +222,11 @@ class Real(Parameter):
         return float(value)
 
     def encode(self, value: float) -> HostArray:
-        if self.step is not None:
-            return np.atleast_1d(self._lattice.encode((value - self.low) / self.step))
-        if self.log:
+        if self._grain is not None:
+            return np.atleast_1d(self._lattice.encode((value - self.low) / self._grain))
+        if self._curved:
             start, end = math.log(self.low), math.log(self.high)
-            # In the narrowest ranges both ends have the same logarithm.
-            return np.array([(math.log(value) - start) / ((end - start) or 1.0)])
+            return np.array([(math.log(value) - start) / (end - start)])
         # Halves, because the width of the widest ranges is not a finite number.
         return np.array([(value / 2 - self.low / 2) / ((self.high / 2 - self.low / 2) or 1.0)])
 
@@ -208,9 +235,11 @@ class Real(Parameter):
         if self.step is not None:
             # In decimal, so that the third step of 0.1 is 0.3.
             return float(_decimal(self.low) + int(self._lattice.index(columns[0])) * _decimal(self.step))
+        if self._grain is not None:
+            return min(self.low + float(self._lattice.index(columns[0])) * self._grain, self.high)
         if u in (0.0, 1.0):
             return self.high if u else self.low
-        if self.log:
+        if self._curved:
             value = math.exp(math.log(self.low) * (1.0 - u) + math.log(self.high) * u)
         else:
             value = self.low * (1.0 - u) + self.high * u
@@ -219,7 +248,8 @@ class Real(Parameter):
     def contains(self, value: float) -> bool:
         if self.step is not None:
             level = (value - self.low) / self.step
-            return abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
+            inside = -1.0 < level < self._lattice.levels  # which nothing infinite is
+            return inside and abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
         return self.low <= value <= self.high
 
 
