@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS := 1
 # All tests of a file run in one process: they share what is costly, a server or a search.
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 wheel clean
+.PHONY: demo test test-slow test-extras mutants lint types contracts check format docs benchmarks tables peers figures figure2 wheel test-versions clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
@@ -81,6 +81,10 @@ docs: $(VENV)/.docs
 # Builds the wheel and tries it in empty environments of every Python from 3.11 to 3.13 that is here.
 wheel: $(VENV)/.packaging
 	$(BIN)/python .ci/wheel.py
+
+# The oldest versions that pyproject.toml allows (.ci/oldest.txt), and the newest: each in an environment of its own.
+test-versions: $(BIN)/python
+	$(BIN)/python .ci/versions.py
 
 clean:
 	rm -rf $(VENV) $(PEERS) $(EXTRAS) build dist site output .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* mutants

@@ -8,15 +8,15 @@ the command. At least one must be there.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
+from pythons import VERSIONS, find
+
 ROOT = Path(__file__).parents[1]
-VERSIONS = ("3.11", "3.12", "3.13")
 LARGEST = 1_000_000
 """Bytes of the wheel."""
 HEAVY = ("matplotlib", "pandas", "plotly", "sklearn", "torch")
@@ -59,20 +59,6 @@ def main(folder: Path) -> None:
             subprocess.run([own, "-W", "error", "-c", SMOKE], check=True, cwd=place)
             for arguments in (["--version"],):
                 subprocess.run([own.with_name("xstar"), *arguments], check=True, cwd=place, stdout=subprocess.DEVNULL)
-
-
-def find(version: str) -> str | None:
-    """The interpreter of a version; where pyenv chooses among several, the newest that it has."""
-    candidates = [shutil.which(f"python{version}")]
-    pyenv = shutil.which("pyenv")
-    if pyenv is not None:
-        root = subprocess.run([pyenv, "root"], check=True, capture_output=True, text=True).stdout.strip()
-        candidates += sorted(map(str, Path(root).glob(f"versions/{version}.*/bin/python{version}")), reverse=True)
-    for candidate in filter(None, candidates):
-        works = subprocess.run([candidate, "-c", "import venv"], check=False, capture_output=True)
-        if works.returncode == 0:
-            return candidate
-    return None
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
 
+from tests.hostile import IMAGE, SCRIPT
 from tests.views.studies import METHOD, SAMPLES, STUDIES, told
 from tests.waiting import wait_until
 from xstar import Categorical, Optimizer, Real, Trial
@@ -327,6 +328,42 @@ def test_the_figures_are_on_the_page_of_the_study(study, browser, monkeypatch, t
         browser.save_screenshot(str(picture))
         assert picture.stat().st_size > 50_000
         assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_no_text_of_users_is_run_by_the_dashboard(tmp_path, browser, monkeypatch):
+    names = {"x": Real(0.0, 1.0), SCRIPT: Categorical([IMAGE, "other"]), "%{y} <b>": Real(0.0, 1.0)}
+    distributions = {
+        "x": FloatDistribution(0.0, 1.0),
+        SCRIPT: CategoricalDistribution([IMAGE, "other"]),
+        "%{y} <b>": FloatDistribution(0.0, 1.0),
+    }
+    storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path}/study.db")
+    study = optuna.create_study(study_name=f"{IMAGE} {SCRIPT}", direction="maximize", storage=storage)
+    for k in range(5):
+        params = {"x": k / 5, SCRIPT: (IMAGE, "other")[k % 2], "%{y} <b>": (k * k % 5) / 5}
+        study.add_trial(
+            create_trial(params=params, distributions=distributions, value=k / 5, user_attrs={IMAGE: SCRIPT})
+        )
+
+    def load_hostile(study):
+        trials = [Trial(trial.number, trial.params, "done", trial.value) for trial in study.get_trials()]
+        return Optimizer.from_trials(trials, names, method=METHOD)
+
+    for key, figure in dashboard.draw(load_hostile(study)).items():
+        tags = set(re.findall(r"<[^>]*>", json.dumps(figure.to_plotly_json(), default=str)))
+        assert all(re.fullmatch(r"</?(b|br|span|extra)( style=[^<>]*)?>", tag) for tag in tags), key
+        assert "%{y} <b>" not in figure.to_json()
+    with serving(study, load_hostile, monkeypatch, refresh=30.0) as announced:
+        wait_until(lambda: number_told(study) == 5)
+        for page in ("", "/trialTable"):
+            browser.get(address(announced) + page)
+            wait_until(lambda: SCRIPT in browser.execute_script("return document.body.textContent"))
+            if not page:
+                wait_until(lambda: shown(browser, REGRET))
+            assert browser.execute_script("return window.hacked") is None, page
+            assert browser.execute_script("return document.querySelectorAll('img[src=x]').length") == 0, page
+    storage.remove_session()
+    storage.engine.dispose()
 
 
 def elements(parent, selector):

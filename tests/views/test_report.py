@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import xstar
+from tests.hostile import IMAGE, SCRIPT, TEXTS
 from xstar import Categorical, Integer, Method, Optimizer, Ordinal, Real, Trial
 from xstar.acquisition import PES
+from xstar.files.letters import visible
 from xstar.gp import MAP, Matern52
 from xstar.report import write_report
 from xstar.views import figures
@@ -307,7 +309,7 @@ def test_names_and_words_of_users_are_only_text(tmp_path):
         assert name in outline.words
     assert "<b>why</b>" in outline.words
     assert "<img src=x onerror=alert(1)>" in outline.words
-    assert "half a letter ?" in outline.words
+    assert "half a letter \\ud800" in outline.words
     assert b",'=1+1," in csv_of(page), "no spreadsheet computes it"
 
 
@@ -382,6 +384,23 @@ def test_the_page_is_accessible_and_fits(browser, reports, size):
         found = checker.run()
         assert len(found["passes"]) > 15
         assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found["violations"]] == []
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_no_text_of_users_is_run(browser, tmp_path):
+    """Names, choices, units and reasons, all of them shown as they are."""
+    names = [text for text in TEXTS if text != IMAGE and len(text) < 400]
+    space = {"x": Real(0.0, 1.0, unit=SCRIPT), SCRIPT: Categorical([IMAGE, *names[1:3]])}
+    trials = [Trial(k, {"x": k / 3, SCRIPT: space[SCRIPT].choices[k]}, "done", float(k)) for k in range(3)]
+    trials.append(Trial(3, trials[0].params, "failed", reason=" ".join(names)))
+    optimizer = Optimizer.from_trials(trials, space, method=METHOD)
+    browser.get(write_report(optimizer, tmp_path / "page.html", SCRIPT).as_uri())
+    assert browser.execute_script("return window.hacked") is None
+    assert browser.execute_script("return document.scripts.length") == 1
+    assert browser.execute_script("return document.querySelectorAll('img, iframe, a[href^=javascript]').length") == 0
+    shown = " ".join(browser.execute_script("return document.body.textContent").split())
+    for text in (*names, IMAGE, SCRIPT):
+        assert " ".join(visible(text).split()) in shown
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from xstar.cli.progress import SignOfLife
 from xstar.errors import XstarError
 from xstar.files.json_data import as_json_data
+from xstar.files.letters import visible
 
 
 class StorageLost(XstarError):
@@ -35,7 +36,11 @@ class Console:
     def answer(self, text: str, data: Any) -> None:
         """Write the answer of a command, in words or as JSON."""
         shown = json.dumps(as_json_data(data), ensure_ascii=False, indent=1) if self.as_json else text
-        sys.stdout.write(shown + "\n")
+        self.hand_over(visible(shown))
+
+    def hand_over(self, text: str) -> None:
+        """Write what is for programs, exactly."""
+        sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
     def remark(self, text: str) -> None:
@@ -71,5 +76,5 @@ class Console:
             self._sign.hide()
         # A terminal that is gone, or a pipe that nobody reads, must not end a run.
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text + "\n")
+            sys.stderr.write(visible(text) + "\n")
             sys.stderr.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
@@ -138,6 +139,8 @@ class Interview:
                 self.say("  an answer is needed.")
                 continue
             try:
+                if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in answer):
+                    raise DataError(f"that has characters in it that are not letters; received {answer!r}.")
                 return read(answer or str(default))
             except XstarError as error:
                 self.say(f"  {error}")

@@ -17,19 +17,9 @@ def trial_number(words: Sequence[str]) -> int | None:
 
 def parse_params(pairs: Sequence[str], space: Space) -> dict[str, Any]:
     """Return the parameters in name=value pairs."""
-    names = list(space.parameters)
     given = {}
     for pair in pairs:
-        # A name may have "=" in it, and so may a text: the longest name that fits is meant.
-        fitting = [known for known in names if pair.startswith(f"{known}=")]
-        name, equals, text = pair.partition("=")
-        if fitting:
-            name = max(fitting, key=len)
-            text = pair[len(name) + 1 :]
-        if not equals:
-            raise DataError(f"{pair!r} is neither the number of a trial nor a parameter such as {names[0]}=...")
-        if name not in space.parameters:
-            raise SpaceError(f"there is no parameter {name!r}; the parameters are {', '.join(names)}.")
+        name, text = _split(pair, space)
         if name in given:
             raise SpaceError(f"the parameter {name!r} is given twice.")
         try:
@@ -37,3 +27,20 @@ def parse_params(pairs: Sequence[str], space: Space) -> dict[str, Any]:
         except DataError as error:
             raise DataError(str(error).replace("column ", "parameter ", 1)) from error
     return space.accept(given)
+
+
+def _split(pair: str, space: Space) -> tuple[str, str]:
+    """The name and the value.
+
+    Names may have an equals sign in them; a blank before one that begins with a dash keeps it from being an option.
+    """
+    names = list(space.parameters)
+    for typed in (pair, pair.removeprefix(" ")):
+        known = [name for name in names if typed.startswith(f"{name}=")]
+        if known:
+            name = max(known, key=len)
+            return name, typed[len(name) + 1 :]
+    name, equals, _ = pair.partition("=")
+    if not equals:
+        raise DataError(f"{pair!r} is neither the number of a trial nor a parameter such as {names[0]}=...")
+    raise SpaceError(f"there is no parameter {name!r}; the parameters are {', '.join(names)}.")

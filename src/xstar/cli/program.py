@@ -28,7 +28,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,8 @@ from typing import Any
 from xstar.cli.guardian import Guardian
 from xstar.errors import SettingsError
 
-PLACEHOLDER = re.compile(r"\{(\{[^{}\s\"':,]+\})\}|\{([^{}\s\"':,]+)\}")
-"""{{name}}, which stands for {name} itself, or {name}."""
+WORD = r"[^{}\s\"':,]+"
+"""What is taken for a name between braces, even if there is no such parameter."""
 OWN = ("trial", "params_file", "result_file")
 """Placeholders that are not parameters."""
 
@@ -81,20 +81,23 @@ class Program:
         variables: dict[str, str] = {}
         for name in names:
             other = variables.setdefault(_variable(name), name)
+            if "{" in name or "}" in name:
+                raise SettingsError(f"the parameter {name!r} has braces, which enclose placeholders; rename it.")
             if name in OWN or other != name:
                 what = (
                     f"the placeholder {{{name}}}" if name in OWN else f"the variable {_variable(name)} with {other!r}"
                 )
                 raise SettingsError(f"the parameter {name!r} shares {what}; give it another name.")
         known = [*names, *OWN]
+        placeholder = _placeholder(known)
         for argument in self.argv:
-            for found in PLACEHOLDER.finditer(argument):
+            for found in placeholder.finditer(argument):
                 if found[2] is not None and found[2] not in known:
                     raise SettingsError(
                         f"the command has a placeholder {{{found[2]}}}, but the parameters are {', '.join(names)}; "
                         f"write {{{{{found[2]}}}}} for the text itself."
                     )
-        if not PLACEHOLDER.search(self.argv[0]) and shutil.which(self.argv[0]) is None:
+        if not placeholder.search(self.argv[0]) and shutil.which(self.argv[0]) is None:
             raise SettingsError(f"there is no program {self.argv[0]!r}.")
         kind, _, detail = self.value.partition(":")
         if kind not in ("last-line", "json", "regex") or (kind == "regex" and not detail):
@@ -126,7 +129,8 @@ class Program:
         (folder / "outcome.json").unlink(missing_ok=True)
         files["params_file"].write_text(text + "\n", encoding="utf-8")
         known = {**files, "trial": number, **params}
-        argv = [_fill(argument, known) for argument in self.argv]
+        placeholder = _placeholder(known)
+        argv = [_fill(argument, placeholder, known) for argument in self.argv]
         environment = {
             **os.environ,
             **{_variable(name): str(value) for name, value in params.items()},
@@ -223,11 +227,17 @@ def _variable(name: str) -> str:
     return "XSTAR_PARAM_" + re.sub(r"\W", "_", name).upper()
 
 
-def _fill(argument: str, known: Mapping[str, Any]) -> str:
+def _placeholder(names: Iterable[str]) -> re.Pattern[str]:
+    """{{name}}, which stands for {name} itself, or {name}; the known `names` may have any letters in them."""
+    known = "|".join([*map(re.escape, sorted(names, key=len, reverse=True)), WORD])
+    return re.compile(rf"\{{(\{{(?:{known})\}})\}}|\{{({known})\}}")
+
+
+def _fill(argument: str, placeholder: re.Pattern[str], known: Mapping[str, Any]) -> str:
     def text(found: re.Match[str]) -> str:
         return found[1] or str(known[found[2]])
 
-    return PLACEHOLDER.sub(text, argument)
+    return placeholder.sub(text, argument)
 
 
 def _from_text(text: str) -> tuple[float, float | None]:

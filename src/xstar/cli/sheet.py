@@ -12,8 +12,6 @@ the same suggestions. What people wrote is kept byte for byte; rows are added be
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,7 +22,7 @@ from typing import Any, NamedTuple
 from xstar.errors import FileError, SpaceExhausted, XstarError
 from xstar.files.atomic import write_bytes
 from xstar.files.columns import Columns, find_columns, header_of, names_of
-from xstar.files.csv_text import CsvText, decode, parse
+from xstar.files.csv_text import CsvText, decode, line_of, parse
 from xstar.files.definition import Definition
 from xstar.files.problems import Problems
 from xstar.numerics.checks import integer
@@ -122,12 +120,11 @@ def step(path: Path, definition: Definition, batch: int) -> Progress:
 
 def _start(definition: Definition) -> bytes:
     """A table without rows. With letters beyond ASCII it has a mark, without which Excel would show others."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(header_of(definition))
+    header = line_of(header_of(definition)) + "\n"
     parameters = definition.space.parameters.values()
     choices = [str(parameter.alternatives) for parameter in parameters if isinstance(parameter, Listed)]
-    plain = "".join([text.getvalue(), *choices]).isascii()
-    return text.getvalue().encode("utf-8" if plain else "utf-8-sig")
+    plain = "".join([header, *choices]).isascii()
+    return header.encode("utf-8" if plain else "utf-8-sig")
 
 
 def _trials(text: CsvText, columns: Columns) -> tuple[tuple[Trial, ...], tuple[int, ...]]:

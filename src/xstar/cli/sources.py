@@ -19,6 +19,7 @@ from xstar.cli.trials import STATE_WORDS
 from xstar.direction import Direction
 from xstar.errors import SettingsError, TrialError
 from xstar.files.definition import Definition
+from xstar.files.letters import file_name
 from xstar.integrations.optuna.adapter import enqueued_params
 from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN, shared
 from xstar.optimizer import Optimizer
@@ -97,7 +98,7 @@ class Source:
             counted_in="trial",
             numbers={trial.number: trial.number for trial in trials},
             build=opened.optimizer if snapshot is None else lambda: snapshot.optimizer,
-            page=opened.folder / f"{study.study_name}.html",
+            page=opened.folder / f"{file_name(study.study_name)}.html",
             remarks=() if snapshot is None else snapshot.remarks,
             no_results=f"the study {study.study_name!r} has no results yet{why}.",
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from xstar.errors import DataError, SpaceError
+from xstar.files.letters import armed
 from xstar.files.problems import Problems
 from xstar.files.written_numbers import WITH_COMMA, NumberFormat, same_unit
 from xstar.space import Integer, Listed, Parameter, Real, Space
@@ -121,8 +122,9 @@ def read_cell(cell: Any, parameter: Parameter, written: NumberFormat) -> Any:
 
 
 def _read_choice(cell: str, parameter: Listed, written: NumberFormat) -> Any:
-    if cell in parameter.alternatives:
-        return cell
+    for text in (armed(cell), cell):
+        if text in parameter.alternatives:
+            return parameter.alternatives[parameter.alternatives.index(text)]
     texts = [str(choice) for choice in parameter.alternatives]
     if written.decimal_comma and cell not in texts and WITH_COMMA.fullmatch(cell.strip()):
         cell = cell.replace(",", ".")

@@ -10,6 +10,7 @@ from xstar.errors import DataError, SpaceError
 from xstar.files.cells import CellReader, number_format, read_cell
 from xstar.files.csv_text import CsvText
 from xstar.files.definition import Definition
+from xstar.files.letters import disarmed
 from xstar.files.problems import Problems
 from xstar.files.titles import no_column, quoted, unit_of
 from xstar.files.written_numbers import NumberFormat, same_unit
@@ -74,13 +75,15 @@ class Columns:
     def _written(self, value: Any, parameter: Parameter) -> str:
         # A choice such as 1.0 may have a 1 beside it.
         text = str(value) if isinstance(parameter, Listed) else str(value).removesuffix(".0")
+        text = disarmed(text) if isinstance(value, str) else text
         return text.replace(".", ",") if self.decimal_comma and isinstance(value, float) else text
 
 
 def header_of(definition: Definition) -> list[str]:
     """Return the columns of a new table: the parameters and the result, with their units."""
     units = units_of(definition)
-    return [f"{name} [{units[name]}]" if name in units else name for name in names_of(definition)]
+    titles = (f"{name} [{units[name]}]" if name in units else name for name in names_of(definition))
+    return [disarmed(title) for title in titles]
 
 
 def units_of(definition: Definition) -> dict[str, str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from xstar.errors import FileError
+from xstar.files.letters import armed
 from xstar.files.titles import find_title, folded, without_unit
 from xstar.files.written_numbers import THOUSANDS
 
@@ -64,7 +65,7 @@ class CsvText:
     def with_rows(self, rows: Iterable[Sequence[str]]) -> bytes:
         """Return the content with rows added after the last one that is not blank."""
         before, after = self.content[: self.end], self.content[self.end :]
-        lines = [self.separator.join(self._quoted(cell) for cell in row) + self.line_end for row in rows]
+        lines = [line_of(row, self.separator) + self.line_end for row in rows]
         text = ("" if before.endswith((b"\n", b"\r")) else self.line_end) + "".join(lines)
         try:
             return before + text.encode(self.encoding) + after
@@ -74,10 +75,19 @@ class CsvText:
                 f"{self.encoding}, lacks; save the file as UTF-8."
             ) from error
 
-    def _quoted(self, cell: str) -> str:
-        """The cell, in quotes if it needs them; spaces at its ends do, because they are skipped otherwise."""
-        needed = cell != cell.strip() or any(special in cell for special in (self.separator, '"', "\n", "\r"))
-        return '"' + cell.replace('"', '""') + '"' if needed else cell
+
+def line_of(cells: Iterable[str], separator: str = ",") -> str:
+    """Return a row as it is read back: a cell is in quotes if it needs them.
+
+    Spaces at its ends do, because they are skipped otherwise; so does a carriage return, which csv.writer would leave
+    as it is.
+    """
+    return separator.join(_quoted(cell, separator) for cell in cells)
+
+
+def _quoted(cell: str, separator: str) -> str:
+    needed = cell != cell.strip() or any(special in cell for special in (separator, '"', "\n", "\r"))
+    return '"' + cell.replace('"', '""') + '"' if needed else cell
 
 
 def parse(content: bytes, names: Collection[str]) -> CsvText:
@@ -88,7 +98,7 @@ def parse(content: bytes, names: Collection[str]) -> CsvText:
 
     def names_found(separator: str) -> tuple[int, int]:
         header = next((record.cells for record in _records(lines, separator)), [])
-        titles = [{folded(cell), folded(without_unit(cell))} for cell in header]
+        titles = [{folded(title), folded(without_unit(title))} for title in map(armed, header)]
         return sum(not title.isdisjoint(wanted) for title in titles), len(header)
 
     separator = max(SEPARATORS, key=names_found)

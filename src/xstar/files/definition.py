@@ -171,6 +171,7 @@ class Definition:
         for key in table:
             if key in RUN_KEYS or key in OLD_RUN_KEYS:
                 raise SettingsError(f"the setting {key!r} belongs below [run].")
+        _refuse_nul(table)
         check_keys(table, KEYS, "the study", OLD_KEYS)
         table = renamed(table, OLD_KEYS, "the study")
         direction = Direction.parse(table.get("direction"))
@@ -208,6 +209,15 @@ class Definition:
                 if isinstance(parameter, Integer) and "type" not in parameters[key]
             ),
         )  # fmt: skip
+
+
+def _refuse_nul(found: Any) -> None:
+    """Complain about the one letter that programs, databases and spreadsheets take for the end of a text."""
+    if isinstance(found, str) and "\0" in found:
+        raise SettingsError(f"the text {found!r} has \\0 in it, which no program can be given; leave it out.")
+    parts = [*found, *found.values()] if isinstance(found, Mapping) else found if isinstance(found, list) else []
+    for part in parts:
+        _refuse_nul(part)
 
 
 def _text(table: Mapping[str, Any], key: str) -> str | None:

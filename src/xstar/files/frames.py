@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xstar.errors import SettingsError
+from xstar.files.csv_text import line_of
+from xstar.files.letters import disarmed
 from xstar.trial import Trial
 
 FIRST, LAST = ["trial", "state"], ["value", "sd", "reason", "suggested by"]
 """Columns before and after the parameters."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What spreadsheets take for the beginning of a formula."""
 
 
 def column(name: str) -> str:
@@ -52,17 +50,14 @@ def columns_of(names: Iterable[str]) -> list[str]:
 def csv_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Return the text of a CSV file.
 
-    Reasons are what programs say, and one that looks like a formula gets an apostrophe, so that no spreadsheet computes
-    it. All else is exact, the choice None too, so that `Optimizer.tell_table` reads what was told.
+    A text that looks like a formula gets an apostrophe, so that no spreadsheet computes it, and `Optimizer.tell_table`
+    takes it away again. All else is exact, the choice None too.
     """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _written(name, cell) for name, cell in cells.items()} for cells in rows)
-    return text.getvalue()
+    lines = [map(disarmed, columns), *([_written(name, row.get(name, "")) for name in columns] for row in rows)]
+    return "".join(line_of(cells) + "\n" for cells in lines)
 
 
-def _written(name: str, cell: Any) -> Any:
-    if name == "reason" and cell is not None and cell.startswith(FORMULA):
-        return f"'{cell}"
-    return "None" if cell is None and name not in LAST else cell
+def _written(name: str, cell: Any) -> str:
+    if cell is None:
+        return "" if name in LAST else "None"
+    return disarmed(cell) if isinstance(cell, str) else str(cell)

@@ -15,6 +15,7 @@ from xstar.errors import DataError
 from xstar.files.cells import FAILURES
 from xstar.files.csv_text import CsvText, parse
 from xstar.files.draft import Draft, DraftParameter
+from xstar.files.letters import armed
 from xstar.files.titles import find_title, folded, no_column, quoted, unit_of, without_unit
 from xstar.files.written_numbers import WITH_UNIT, NumberFormat
 
@@ -118,10 +119,10 @@ def _columns(text: CsvText) -> list[_Column]:
     comma = text.has_decimal_commas(numbered)
     found = []
     for k in numbered:
-        cells = tuple(cell for row in rows if k < len(row) and (cell := row[k].strip()))
+        cells = tuple(armed(cell) for row in rows if k < len(row) and (cell := row[k].strip()))
         unit = unit_of(text.header[k]) or _common_unit(cells)
         written = NumberFormat(text.header[k], unit, comma)
-        found.append(_Column(k, text.header[k], cells, tuple(_numbers(cells, written)), unit))
+        found.append(_Column(k, armed(text.header[k].strip()), cells, tuple(_numbers(cells, written)), unit))
     return found
 
 

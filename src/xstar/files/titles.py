@@ -1,4 +1,7 @@
-"""Which column is meant: names ignore case, blanks, byte order marks, and a unit in brackets behind them."""
+"""Which column is meant: names ignore case, blanks, byte order marks, and a unit in brackets behind them.
+
+Likewise they ignore the apostrophe that keeps a name from being a formula.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 from xstar.errors import DataError
+from xstar.files.letters import armed
 
 UNIT = re.compile(r"\s*(\[([^\[\]]|\[[^\[\]]*\])*\]|\((?:[^()]|\([^()]*\))*\))$")
 """Brackets at the end, which may have others inside: [mol/[L]], (1/(L s))."""
@@ -19,7 +23,7 @@ def find_title(titles: Sequence[str], name: str, names: Collection[str]) -> int 
     `names` are those of all columns that are looked for: none of them is another one with a unit.
     """
     others = {other.strip() for other in names} - {name.strip()}
-    free = [k for k, title in enumerate(titles) if title.strip() not in others]
+    free = {k: title for k, title in enumerate(map(armed, titles)) if title.strip() not in others}
     wanted = name.strip()
     for same in (
         lambda title: title.strip() == wanted,
@@ -27,7 +31,7 @@ def find_title(titles: Sequence[str], name: str, names: Collection[str]) -> int 
         lambda title: folded(title) == folded(wanted),
         lambda title: folded(without_unit(title)) == folded(wanted),
     ):
-        found = [k for k in free if same(titles[k])]
+        found = [k for k, title in free.items() if same(title) or same(titles[k])]
         if len(found) > 1:
             both = quoted(titles[k] for k in found)
             raise DataError(f'"{name}" has {len(found)} columns, {both}; rename all but one.')

@@ -36,5 +36,5 @@ def run(options: argparse.Namespace, console: Console) -> int:
             "the script is made by shtab, which is not installed: pip install 'xstar[completion]'."
         ) from error
     parser = build_parser(file=shtab.FILE)
-    console.answer(shtab.complete(parser, options.shell).rstrip("\n"), None)
+    console.hand_over(shtab.complete(parser, options.shell).rstrip("\n"))
     return 0

@@ -34,7 +34,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     source = open_source(options, console)
     if options.file == "-":
         rows = _rows(source)
-        console.answer(_table(rows, source.counted_in).rstrip("\n"), rows)
+        if console.as_json:
+            console.answer("", rows)
+        else:
+            console.hand_over(_table(rows, source.counted_in).rstrip("\n"))
         return 0
     path = Path(options.file)
     source.check_target(path)

@@ -46,6 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from xstar.cli.trials import count
     from xstar.cli.worker import Worker
     from xstar.files.definition import Definition
+    from xstar.files.letters import file_name
 
     if not options.study.endswith(".toml"):
         raise SettingsError("xstar run needs a definition, the path of a TOML file that ends in .toml.")
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     definition = Definition.read(path)
     settings = RunSettings.read(definition.run or {}, options, options.program)
     settings.program.check(list(definition.space.parameters))
-    own = "" if options.name in (None, definition.name) else f".{options.name}"
+    own = "" if options.name in (None, definition.name) else f".{file_name(options.name)}"
     logs = Path(settings.logs) if settings.logs else path.with_suffix(f"{own}.trials")
     if logs.exists() and not logs.is_dir():
         raise SettingsError(f"the logs cannot be in {str(logs)!r}: it is not a folder.")

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xstar.errors import SettingsError
+from xstar.files.letters import visible
 from xstar.views.figures.picture import (
     BLACK,
     GREY,
@@ -71,9 +72,9 @@ def draw_interactive(picture: Picture, height: int | None = None) -> Figure:
         from plotly.graph_objects import Figure
     except ImportError as error:
         raise SettingsError(MISSING) from error
-    said = [html.escape(line, quote=False) for line in textwrap.wrap(picture.said, WIDE)]
+    said = [_text(line) for line in textwrap.wrap(picture.said, WIDE)]
     heading = "<br>".join(
-        [f"<b>{html.escape(picture.title)}</b>", *(f'<span style="font-size:12px">{line}</span>' for line in said)]
+        [f"<b>{_text(picture.title)}</b>", *(f'<span style="font-size:12px">{line}</span>' for line in said)]
     )
     top, bottom = 62 + LINE * len(said), LABELS + (LEGEND - 12 if picture.has_legend else 0)
     height = height or int(top + bottom + INCH * picture.size[1] * picture.rows)
@@ -381,5 +382,6 @@ def rounded(values: Iterable[float]) -> list[float]:
 
 
 def _text(value: str, limit: int = 120) -> str:
-    """Words in a few letters, safe to be read as HTML."""
-    return html.escape(value if len(value) <= limit else value[: limit - 1] + "…", quote=False)
+    """Words in a few letters, safe to be read as HTML, and as a template: %{y} would be a number."""
+    shown = visible(value if len(value) <= limit else value[: limit - 1] + "…")
+    return html.escape(shown, quote=False).replace("%{", "&#37;{")

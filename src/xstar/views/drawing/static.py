@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from xstar.errors import SettingsError
+from xstar.files.letters import visible
 from xstar.views.figures.picture import (
     BLACK,
     GREY,
@@ -98,7 +99,7 @@ def draw_static(picture: Picture, *, titled: bool = True) -> Any:
 
 def _literal(text: str) -> str:
     """Words as they are: matplotlib would read what is between two dollars as a formula."""
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")
 
 
 def _by_rows(count: int, columns: int) -> list[int]:
@@ -123,7 +124,7 @@ def to_svg(picture: Picture, name: str | None = None, *, titled: bool = True) ->
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    head = f'<svg role="img" aria-label="{html.escape(picture.alternative)}" '
+    head = f'<svg role="img" aria-label="{html.escape(visible(picture.alternative))}" '
     size = re.compile(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"')
     return size.sub(lambda found: head + found[1], _unique(text, name), count=1)
 

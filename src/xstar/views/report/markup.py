@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from xstar.files.letters import visible
+
 
 def text(value: object) -> str:
     """Return a text as markup.
@@ -15,7 +17,7 @@ def text(value: object) -> str:
     >>> text("a < b")
     'a &lt; b'
     """
-    return html.escape(str(value))
+    return html.escape(visible(str(value)))
 
 
 def element(name: str, *content: str, **attributes: str | None) -> str:

@@ -1,0 +1,1 @@
+"""Files that versions of xstar have written."""
