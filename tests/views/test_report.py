@@ -269,6 +269,15 @@ def test_surprises_are_named_and_linked(tmp_path):
     assert "best observed" in row
 
 
+def test_recent_surprises_warn_beside_the_bound(tmp_path, monkeypatch):
+    said = "4 of the last 9 values were outside the 95 % interval that the others predict: treat the bound with care"
+    monkeypatch.setattr(xstar.beliefs.Calibration, "recent_surprise", property(lambda self: said))
+    path = write_report(told([(0.0, 1.0)], bump), tmp_path / "page.html")
+    page = words(path.read_text(encoding="utf-8"))
+    assert said in page
+    assert page.index("Left to gain") < page.index(said)
+
+
 def test_nothing_surprising(tmp_path):
     _, page = page_of("constant", tmp_path)
     assert "5 of 5 are within their 95 % intervals: nothing surprised the model." in words(page)

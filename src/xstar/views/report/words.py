@@ -75,6 +75,8 @@ def _facts(findings: Findings) -> str:
     if findings.optimizer.space.free:
         left = f"{where.left_in_words}: how much better than the recommended point the optimum may be"
         facts.append(("Left to gain", text(left)))
+        if where.surprise:
+            facts.append(("Take care", text(where.surprise)))
         if len(places) > 1:
             facts.append(
                 ("How sure", f"the optimum is in one of {len(places)} places, the likeliest with {places[0].share:.0%}")
