@@ -75,10 +75,10 @@ def between(low: float, high: float, *, by_ratio: bool = False) -> tuple[str, st
     --------
     >>> from xstar.numerics.rounding import between
     >>> between(0.298225, 0.301663), between(2.123e-5, 0.0345, by_ratio=True)
-    (('0.298', '0.302'), ('2e-05', '0.03'))
+    (('0.2982', '0.3017'), ('2.1e-05', '0.035'))
     """
     width = abs(high - low)
     if not 0.0 < width < math.inf:
         return with_digits(low, 6), with_digits(high, 6)
     size = [min(width, abs(end)) or width for end in (low, high)] if by_ratio else [width, width]
-    return to_resolution(low, size[0] / 20), to_resolution(high, size[1] / 20)
+    return to_resolution(low, size[0] / 50), to_resolution(high, size[1] / 50)
