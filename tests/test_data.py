@@ -1,13 +1,12 @@
 """Files that earlier versions have written are read, answer questions, and keep their content when they are saved."""
 
 import json
-import logging
 import shutil
 from pathlib import Path
 
-import optuna
 import pytest
 
+from tests.cli.conftest import isolated  # noqa: F401 - a fixture
 from tests.data import make
 from xstar import Optimizer, Space
 from xstar.cli import main
@@ -15,17 +14,7 @@ from xstar.files.definition import Definition
 
 VERSIONS = sorted(path.name for path in make.HERE.iterdir() if (path / "everything.json").exists())
 STUDIES = ("everything", "known_noise", "empty")
-pytestmark = pytest.mark.parametrize("version", VERSIONS)
-
-
-@pytest.fixture(autouse=True)
-def as_before():
-    """What commands set for a process of their own."""
-    verbosity, levels = optuna.logging.get_verbosity(), [logging.getLogger(name).level for name in ("xstar", "optuna")]
-    yield
-    optuna.logging.set_verbosity(verbosity)
-    for name, level in zip(("xstar", "optuna"), levels, strict=True):
-        logging.getLogger(name).setLevel(level)
+pytestmark = [pytest.mark.parametrize("version", VERSIONS), pytest.mark.usefixtures("isolated")]
 
 
 @pytest.fixture
