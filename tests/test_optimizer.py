@@ -17,6 +17,7 @@ from xstar.engine import model as engine_model
 from xstar.errors import DataError, SettingsError, SpaceError, TrialError, XstarError
 from xstar.gp import MAP, Fixed, Hyperparameters, Matern52
 from xstar.methods import METHODS
+from xstar.search import Points
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128))
@@ -449,6 +450,34 @@ def test_a_batch_is_of_distinct_points_away_from_each_other(method):
     opt = told((0.1, 0.4, 0.7, 1.0), lambda x: math.sin(6.0 * x), method=method)
     xs = sorted(trial.params["x0"] for trial in opt.ask(3))
     assert np.diff(xs).min() > 1e-4
+
+
+ROUNDED = [
+    {"x": Real(1e-5, 1e-1, log=True)}, {"x": Real(3.0, 7.0), "y": Real(1e-3, 10.0, log=True)}, [(100.0, 101.3)],
+    {"x": Real(1e9, 1e9 + 1e-6)}, {"x": Real(0.3, 0.7), "c": Categorical(["u", "v"])},
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::xstar.DegradedWarning")
+@pytest.mark.parametrize("space", ROUNDED, ids=["log", "two", "shifted", "a few floats", "mixed"])
+@pytest.mark.parametrize("value", [lambda k: 1.0, lambda k: k % 3.0], ids=["no signal", "signal"])
+def test_a_batch_after_failures_has_no_point_twice(space, value):
+    opt = Optimizer(space, method=QUICK, num_initial=3)
+    for k in range(5):
+        trial = opt.ask()
+        _ = opt.fail(trial) if k < 2 else opt.tell(trial, value(k))
+    shown = [tuple(trial.params.values()) for trial in opt.ask(4)]
+    assert len(set(shown)) == 4
+
+
+def test_an_evaluated_point_is_met_again_however_it_was_rounded():
+    space = Space(x=Real(1e-5, 1e-1, log=True), y=Real(3.0, 7.0))
+    rows = np.random.default_rng(0).random((500, 2))
+    shown = np.array([space.encode(space.decode(row)) for row in rows])
+    assert np.any(shown != rows, axis=1).mean() > 0.5
+    known = Points(space.domain, shown)
+    assert known.has(rows).all()
+    assert not known.has(rows + 1e-6).any(), "closeness is a matter of the range"
 
 
 def test_a_space_of_one_point():

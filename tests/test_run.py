@@ -253,6 +253,18 @@ def test_interruption_returns_what_has_been_found(tmp_path):
     assert Optimizer.load(path).trials == result.trials
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interruption_of_trials_whose_numbers_have_gaps(n_jobs):
+    told = [xstar.Trial(7, {"x0": 0.3}, "done", 1.0), xstar.Trial(12, {"x0": 0.6})]
+    optimizer = Optimizer.from_trials(told, LINE, method=QUICK)
+    function = failing_after(2, KeyboardInterrupt())
+    result = xstar.maximize(function, budget=9, optimizer=optimizer, n_jobs=n_jobs)
+    assert result.stop_reason == "interrupted"
+    found = {trial.number: trial.state for trial in result.trials}
+    assert [found[7], found[12], found[13]] == ["done", "pending", "done"], "of others it takes no notice"
+    assert list(found.values()).count("pending") == 1
+
+
 def test_interruption_at_once():
     result = xstar.maximize(failing_after(0, KeyboardInterrupt()), LINE, 50, method=QUICK)
     assert result.stop_reason == "interrupted"

@@ -1,6 +1,7 @@
 """Workers: complete runs, several at once, interruptions, deaths, and that no trial is lost or counted twice."""
 
 import copy
+import errno
 import itertools
 import json
 import os
@@ -23,7 +24,7 @@ from tests.waiting import HANG, finish, wait_until
 from xstar import Optimizer
 from xstar.cli import trials
 from xstar.cli import worker as module
-from xstar.cli.identity import began, identity
+from xstar.files.identity import began, identity
 from xstar.cli.program import Program, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import open_study
@@ -396,6 +397,56 @@ def test_a_database_that_stays_away_ends_the_run(cli, define, stored, monkeypatc
     assert states(stored()) == ["done"] * 2
 
 
+def test_one_request_to_end_is_enough_while_the_disk_is_full(cli, define, monkeypatch):
+    hurry(monkeypatch, longest_pause=1e9)
+
+    def full(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        monkeypatch.setattr(module, "tell", still_full)
+        still_full()
+
+    def still_full(*_):
+        raise optuna.exceptions.StorageInternalError from sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(module, "tell", full)
+    answer = cli("run", define(method="random"), "--budget", "2", "--grace", "0.1", *ECHO)
+    assert answer.code == 1
+    assert "database or disk is full" in answer.err.splitlines()[-1]
+
+
+def test_files_of_trials_that_cannot_be_written(cli, ok, define, monkeypatch, stored):
+    define(method="random")
+    write = Path.write_text
+
+    def full(path, *arguments, **settings):
+        if path.name == "params.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        answer = cli("run", "study.toml", "--budget", "2", *ECHO)
+    assert answer.code == 2
+    assert "the files of trial 0 cannot be written to" in answer.err.splitlines()[-1]
+    assert "No space left on device" in answer.err
+    assert states(stored()) == ["withdrawn", "waiting"]
+    ok("run", "study.toml", "--budget", "2", *ECHO)
+    assert states(stored()) == ["withdrawn", "done", "done"]
+
+
+def test_a_value_is_told_although_the_disk_is_full_by_now(ok, define, monkeypatch, stored):
+    write = Path.write_text
+
+    def full(path, *arguments, **settings):
+        if path.name == "outcome.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *arguments, **settings)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    ok("run", define(method="random"), "--budget", "1", *ECHO)
+    assert states(stored()) == ["done"]
+
+
 def test_a_worker_that_comes_too_late_says_so(ok, define, stored, monkeypatch):
     original = module.tell
 
@@ -468,6 +519,68 @@ from xstar.integrations.optuna import XstarSampler
 XstarSampler.suggest = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 main(["run", "study.toml", "--budget", "3", "--", "echo", "1"])
 """
+
+
+DIES_BEGINNING = """
+import os, signal
+from xstar.cli import main, worker
+def dies(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+{}
+main(["run", "study.toml", "--budget", "3", "--", "echo", "1"])
+"""
+MOMENTS = {
+    "before it runs": "import optuna.storages as s; s.RDBStorage.set_trial_state_values = dies",
+    "as it runs": "import optuna; optuna.Trial.__init__ = dies",
+    "before it is claimed": "worker._OwnClaim.take = dies",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("waiting", [False, True], ids=["a new trial", "one that waits"])
+@pytest.mark.parametrize("journal", [False, True], ids=["sqlite", "journal"])
+def test_a_worker_that_died_while_it_began_a_trial(ok, define, moment, waiting, journal):
+    """Whatever the moment, no trial runs for ever: the study gets all that it shall have, also what was enqueued."""
+    ok("tell", define(method="random", storage="study.log" if journal else "study.db"), "x=0.5", "1")
+    if waiting:
+        open_study("study.toml").study.enqueue_trial({"x": 0.125})
+    dies = MOMENTS[moment].replace("RDBStorage", "JournalStorage" if journal else "RDBStorage")
+    script = DIES_BEGINNING.replace("{}", dies)
+    process = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False, timeout=HANG
+    )
+    assert process.returncode == -signal.SIGKILL
+    ok("run", "study.toml", "--budget", "3", *ECHO)
+    found = open_study("study.toml").study
+    assert states(found).count("done") == 3
+    assert "running" not in states(found)
+    assert not waiting or 0.125 in [trial.params.get("x") for trial in found.trials if trial.value is not None]
+
+
+def test_the_loser_of_a_trial_that_two_were_about_to_take_may_die(dead):
+    alive, gone = identity(), [identity()[0], dead, 1]
+
+    def orphaned(worker, *takers):
+        attributes = {} if worker == () else {WORKER: worker}
+        attributes.update({f"{trials.TAKER}:{k}": taker for k, taker in enumerate(takers)})
+        return module._is_orphaned(optuna.create_trial(state=TrialState.RUNNING, user_attrs=attributes))
+
+    assert not orphaned(())
+    assert orphaned(gone)
+    assert orphaned((), gone)
+    assert orphaned(gone, gone, alive), "it has said its name after it won"
+    assert not orphaned((), gone, alive)
+    assert not orphaned(alive, gone)
+    assert not orphaned(None, gone), "a person evaluates it"
+
+
+def test_what_a_person_asks_for_is_nobody_elses(ok, define, stored, dead):
+    """Also if a worker had begun it that is dead now."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    stored().enqueue_trial({"x": 0.25}, user_attrs={WORKER: [identity()[0], dead, 1]})
+    ok("ask", "study.toml")
+    ok("run", "study.toml", "--budget", "3", *ECHO)
+    assert states(stored()) == ["done", "running", "done"]
 
 
 def test_an_error_of_our_own_leaves_no_program_behind(cli, define, monkeypatch, ended):
@@ -572,6 +685,17 @@ def test_a_worker_that_was_killed(script, ok, define, stored):
     study = stored()
     assert states(study) == ["done", "withdrawn", "done", "done", "done"]
     assert study.trials[2].params == killed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="process groups")
+def test_no_program_outlives_a_worker_that_was_killed(script, define, ended):
+    """Neither what it has started itself, nor one that does not heed a request to end."""
+    define(run="budget = 4", method="random")
+    line = "trap '' TERM; sleep 3600 & echo $! > child; echo $$ > pid; kill -KILL $PPID; sleep 3600; sleep 3600"
+    answer = script("run", "study.toml", *shell(line))
+    assert answer.code == -signal.SIGKILL
+    assert ended("child")
+    assert ended("pid")
 
 
 def test_two_workers_in_one_file(start, ok, define, stored, folder):

@@ -14,6 +14,7 @@ from xstar.engine import suggest
 from xstar.errors import NumericalError, SettingsError
 from xstar.gp import MAP, Matern52
 from xstar.numerics.ascent import Evaluation
+from xstar.search import Points
 
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
 SMALL_PES = Method(Matern52(), MAP(), acquisition=PES(num_samples=10, num_features=128), balance=None)
@@ -211,10 +212,10 @@ def test_the_few_points_that_are_left():
     """All that is allowed of a small space; a large one, or a continuous one, has points without number."""
     space = Space(k=Integer(0, 3), c=Categorical(["u", "v"]))
     everything, settings = space.domain.everything(), Optimizer(space)._settings
-    left = suggest._few_left(space.domain, frozenset(space.domain.keys(everything[:3])), settings)
+    left = suggest._few_left(space.domain, Points(space.domain, everything[:3]), settings)
     assert {tuple(row) for row in left} == {tuple(row) for row in everything[3:]}
-    assert suggest._few_left(Space(k=Integer(0, 10**6)).domain, frozenset(), settings) is None
-    assert suggest._few_left(Space(x=Real(0.0, 1.0)).domain, frozenset(), settings) is None
+    for large in (Space(k=Integer(0, 10**6)), Space(x=Real(0.0, 1.0))):
+        assert suggest._few_left(large.domain, Points(large.domain, np.zeros((0, 1))), settings) is None
 
 
 # Data that are not nice

@@ -200,7 +200,7 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch, owner, name, erro
         raise error
 
     monkeypatch.setattr(owner, name, fail)
-    with pytest.raises(type(error)):
+    with pytest.raises(FileError if isinstance(error, OSError) else KeyboardInterrupt):
         opt.save(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

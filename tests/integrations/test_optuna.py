@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from datetime import timedelta
 
@@ -29,6 +30,7 @@ from xstar.errors import DataError, SettingsError, SpaceError, TrialError
 from xstar.gp import MAP, Matern52
 from xstar.integrations.optuna import XstarSampler, load_optimizer, records
 from xstar.integrations.optuna.sampler import SharingSettings
+from xstar.search import SAME_POINT
 
 SAMPLER_LOG = "xstar.integrations.optuna.sampler"
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
@@ -468,8 +470,12 @@ def test_many_parameters_with_long_names_are_shared_in_pieces_that_every_databas
 
 
 def share(study, trial, params):
+    share_as(study, trial._get_latest_trial(), params)
+
+
+def share_as(study, frozen, params):
     distributions = {name: FloatDistribution(0.0, 1.0) for name in params}
-    records.share(study, trial._get_latest_trial(), xstar.Trial(trial.number, params), distributions)
+    records.share(study, frozen, xstar.Trial(frozen.number, params), distributions)
 
 
 def test_quotes_and_backslashes_fit_too(database):
@@ -572,6 +578,45 @@ def test_a_point_that_another_worker_has_taken_meanwhile_is_left_to_it(monkeypat
     assert records.shared(study.trials[done])["params"] == trial.params
 
 
+def test_a_point_to_which_another_worker_has_moved_is_left_to_it(monkeypatch):
+    """It was pending somewhere else before, so that there seemed to be no news of it."""
+    study = line_study()
+    rival = study.ask()
+    share(study, rival, {"x": 0.05})
+    taken = []
+
+    def move(suggestion):
+        if not taken:
+            taken.append(suggestion.params["x"])
+            share(study, rival, {"x": taken[0]})
+
+    calls = spy_on_proposals(monkeypatch, move)
+    trial = study.ask(LINE)
+    assert calls == [trial.number] * 2
+    assert abs(trial.params["x"] - taken[0]) > SAME_POINT
+
+
+def test_of_two_at_the_same_point_the_later_trial_leaves_it(monkeypatch):
+    study, looks = line_study(), []
+    monkeypatch.setattr(study.sampler, "_sharing", SharingSettings(yield_seconds=1e9))
+
+    def rival(suggestion):
+        if not looks:
+            add(study, {}, state=TrialState.RUNNING, distributions={})
+            share_as(study, study.trials[-1], suggestion.params)
+
+    def leave(seconds):
+        looks.append(seconds)
+        records.unshare(study, study.trials[-1])
+
+    monkeypatch.setattr(time, "sleep", leave)
+    calls = spy_on_proposals(monkeypatch, rival)
+    trial = study.ask(LINE)
+    assert calls == [3], "the earlier trial keeps its point"
+    assert len(looks) == 1
+    assert records.shared(study.trials[3])["params"] == trial.params
+
+
 def test_points_elsewhere_are_no_reason_to_suggest_again(monkeypatch):
     study = line_study()
 
@@ -599,9 +644,10 @@ def test_points_that_were_pending_before_are_no_reason_to_suggest_again(monkeypa
 
 def test_a_rival_that_is_always_faster_does_not_hold_up_the_study(monkeypatch):
     study = line_study()
+    monkeypatch.setattr(study.sampler, "_sharing", SharingSettings(attempts_at_another_point=4))
     calls = spy_on_proposals(monkeypatch, lambda suggestion: add(study, suggestion.params, state=TrialState.RUNNING))
     assert 0.0 <= study.ask(LINE).params["x"] <= 1.0
-    assert calls == [3] * SharingSettings().attempts
+    assert calls == [3] * 4
 
 
 def test_two_threads_share_a_sampler():

@@ -7,7 +7,7 @@ from tests.search.test_box import sample_paths
 from xstar.gp import Matern52, SquaredExponential
 from xstar.numerics.arrays import to_numpy
 from xstar.numerics.ascent import Evaluation
-from xstar.search import BoxSearch, Choice, Domain, Interval, Lattice, MixedSearch, cube, draw_candidates
+from xstar.search import BoxSearch, Choice, Domain, Interval, Lattice, MixedSearch, Points, cube, draw_candidates
 
 COUNT = 20
 
@@ -133,11 +133,11 @@ def test_each_forbidden_point_gives_way_to_the_next_best(rng):
     domain = Domain((Lattice(6), Choice(5)))
     paths, candidates = paths_over(domain, rng, count=1)
     order = np.argsort(-paths(domain.everything())[0])
-    forbidden = frozenset()
+    forbidden = Points(domain, np.zeros((0, domain.dimension)))
     for expected in domain.everything()[order]:
         found = MixedSearch(domain, forbidden).maximize(paths, candidates)
         np.testing.assert_array_equal(found.x[0], expected)
-        forbidden |= set(domain.keys(found.x))
+        forbidden |= Points(domain, found.x)
     assert len(forbidden) == 30
     assert MixedSearch(domain, forbidden).maximize(paths, candidates).value[0] == -np.inf
 
@@ -149,14 +149,13 @@ def test_each_forbidden_point_gives_way_to_the_next_best(rng):
 )
 def test_forbidden_points_are_never_returned(rng, domain):
     paths, candidates = paths_over(domain, rng, count=5)
-    forbidden, last = frozenset(), np.full(5, np.inf)
+    forbidden, last = Points(domain, np.zeros((0, domain.dimension))), np.full(5, np.inf)
     for _ in range(2):
         found = MixedSearch(domain, forbidden).maximize(paths, candidates)
-        keys = domain.keys(found.x)
-        assert forbidden.isdisjoint(keys)
+        assert not forbidden.has(found.x).any()
         assert is_legal(domain, found.x)
         assert np.all(found.value <= last + 1e-9)
-        forbidden |= set(keys)
+        forbidden |= Points(domain, found.x)
         last = found.value
 
 
@@ -164,7 +163,7 @@ def test_a_forbidden_corner_of_a_continuous_domain(rng):
     objective, domain = Smooth([[0.5, 0.5]], slopes=5.0), cube(2)
     candidates = draw_candidates(64, np.zeros((0, 2)), rng)
     assert MixedSearch(domain).maximize(objective, candidates).x[0].tolist() == [1.0, 1.0]
-    found = MixedSearch(domain, frozenset(domain.keys(np.ones((1, 2))))).maximize(objective, candidates)
+    found = MixedSearch(domain, Points(domain, np.ones((1, 2)))).maximize(objective, candidates)
     assert found.x[0].tolist() != [1.0, 1.0]
     assert np.isfinite(found.value[0])
 
@@ -172,7 +171,7 @@ def test_a_forbidden_corner_of_a_continuous_domain(rng):
 def test_everything_forbidden_is_worth_minus_infinity(rng):
     domain = Domain((Lattice(3), Choice(4)))
     paths, candidates = paths_over(domain, rng, count=4)
-    found = MixedSearch(domain, frozenset(domain.keys(domain.everything()))).maximize(paths, candidates)
+    found = MixedSearch(domain, Points(domain, domain.everything())).maximize(paths, candidates)
     assert np.all(found.value == -np.inf)
     assert is_legal(domain, found.x)
 

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xstar.cli.guardian import Guardian
 from xstar.errors import SettingsError
 
 PLACEHOLDER = re.compile(r"\{(\{[^{}\s\"':,]+\})\}|\{([^{}\s\"':,]+)\}")
@@ -106,8 +107,18 @@ class Program:
             if not pattern.groups:
                 raise SettingsError(f"the pattern {detail!r} needs a group around the number, such as loss=(\\S+).")
 
-    def evaluate(self, number: int, params: Mapping[str, Any], folder: Path, stop: threading.Event) -> Outcome:
-        """Run the program for a trial, its files in `folder`; again if it fails, as often as allowed."""
+    def evaluate(
+        self,
+        number: int,
+        params: Mapping[str, Any],
+        folder: Path,
+        stop: threading.Event,
+        guardian: Guardian | None = None,
+    ) -> Outcome:
+        """Run the program for a trial, its files in `folder`; again if it fails, as often as allowed.
+
+        `guardian` ends it if this process goes meanwhile.
+        """
         folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         files = {"params_file": folder / "params.json", "result_file": folder / "result.json"}
@@ -129,7 +140,7 @@ class Program:
                 raise Interrupted
             files["result_file"].unlink(missing_ok=True)
             log = folder / ("stdout.txt" if attempt == 1 else f"stdout.{attempt}.txt")
-            reason, again = self._run(argv, environment, log, stop)
+            reason, again = self._run(argv, environment, log, stop, guardian)
             value, sd = None, None
             if reason is None:
                 value, sd, reason = self._read(log, files["result_file"])
@@ -139,16 +150,18 @@ class Program:
         summary = {
             "value": value, "sd": sd, "reason": reason, "seconds": outcome.seconds, "attempts": attempt, "params": text,
         }  # fmt: skip
-        (folder / "outcome.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")
+        # Where the disk is full by now, the study may still take the value.
+        with contextlib.suppress(OSError):
+            (folder / "outcome.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")
         return outcome
 
     def _run(
-        self, argv: list[str], environment: dict[str, str], log: Path, stop: threading.Event
+        self, argv: list[str], environment: dict[str, str], log: Path, stop: threading.Event, guardian: Guardian | None
     ) -> tuple[str | None, bool]:
         """Why it failed, if it did, and whether trying again may help."""
         errors = log.with_name(log.name.replace("stdout", "stderr"))
         deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
-        with log.open("wb") as out, errors.open("wb") as err:
+        with log.open("wb") as out, errors.open("wb") as err, contextlib.ExitStack() as watched:
             try:
                 # A session of its own: Ctrl-C reaches xstar alone, and what the program starts can be ended with it.
                 process = subprocess.Popen(
@@ -156,6 +169,8 @@ class Program:
                 )
             except (OSError, ValueError) as error:
                 return f"could not be started: {getattr(error, 'strerror', None) or error}", False
+            if guardian is not None:
+                watched.enter_context(guardian.watching(process.pid))
             while True:
                 try:
                     code = process.wait(self.poll_seconds)

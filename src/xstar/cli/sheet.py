@@ -16,7 +16,7 @@ import csv
 import io
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -186,18 +186,13 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, before: bytes | None, after: bytes, backup: Path | None) -> None:
     """Replace the content of a file, unless it is another by now than it was before."""
-    try:
-        _check_unchanged(path, before)
-        if backup is not None and before is not None:
-            write_bytes(backup, before)
+    _check_unchanged(path, before)
+    if backup is not None and before is not None:
+        write_bytes(backup, before)
+        with suppress(OSError):
             shutil.copymode(path, backup)
-        _check_unchanged(path, before)
-        write_bytes(path, after)
-    except OSError as error:
-        raise FileError(
-            f"{str(path)!r} cannot be written: {error.strerror or error}; if it is open in another program, close it "
-            "there and run again."
-        ) from error
+    _check_unchanged(path, before)
+    write_bytes(path, after)
 
 
 def _check_unchanged(path: Path, before: bytes | None) -> None:

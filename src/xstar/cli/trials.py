@@ -7,8 +7,7 @@ does; the others are told so.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import optuna
@@ -21,6 +20,10 @@ from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN, settled
 from xstar.integrations.optuna.snapshot import Snapshot
 
+WORKER = "xstar:worker"
+"""The user attribute of a trial that names the machine and the process that evaluates it."""
+TAKER = "xstar:taker"
+"""User attributes that begin like this name those that were about to take it."""
 STATE_WORDS = {
     TrialState.COMPLETE: "done", TrialState.FAIL: "failed", TrialState.RUNNING: "running",
     TrialState.WAITING: "waiting", TrialState.PRUNED: "pruned",
@@ -32,25 +35,40 @@ EXHAUSTED = (
 )
 
 
+class Claim:
+    """Says whose trial it is; this one, nobody's: a person evaluates it."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """User attributes of a new trial."""
+        return {}
+
+    def mark(self, trial_id: int, new: bool) -> None:
+        """Say who is about to take a trial that waits, by its number in the storage."""
+
+    def take(self, trial: optuna.Trial) -> None:
+        """Say whose a trial is that has begun."""
+        if trial.user_attrs.get(WORKER) is not None:
+            trial.set_user_attr(WORKER, None)
+
+
 def begin(
     opened: Opened,
     snapshot: Snapshot,
-    claim: Callable[[optuna.Trial], None] = lambda _: None,
+    claim: Claim | None = None,
     retry: Callable[[Callable[[], Any]], Any] = lambda action: action(),
     *,
     last: bool = False,
 ) -> tuple[optuna.Trial, Sequence[FrozenTrial]]:
     """Begin the next trial, with all its parameters, and return it with all trials as they are then.
 
-    The point is chosen by a snapshot of the study; that of the `last` evaluation is the recommendation. `claim` is
-    called before that, because it may take a while. Every step goes through `retry`, which may try again what a
-    database refuses.
+    The point is chosen by a snapshot of the study; that of the `last` evaluation is the recommendation. It is claimed
+    before that, because it may take a while. Every step goes through `retry`, which may try again what a database
+    refuses.
     """
-    with warnings.catch_warnings():
-        # Workers send heartbeats themselves.
-        warnings.filterwarnings("ignore", "Heartbeat of storage is supposed")
-        trial: optuna.Trial = retry(opened.study.ask)
-    retry(lambda: claim(trial))
+    claim = claim or Claim()
+    trial: optuna.Trial = retry(lambda: adapter.begin_trial(opened.study, claim.attributes, claim.mark))
+    retry(lambda: claim.take(trial))
     frozen, distributions = adapter.as_frozen(trial), snapshot.distributions
     varying = [name for name, distribution in distributions.items() if not distribution.single()]
     params, trials = {}, None
@@ -63,7 +81,8 @@ def begin(
 
 def check_not_exhausted(snapshot: Snapshot) -> None:
     """Complain if there is no point left to suggest, and none waiting."""
-    if any(trial.state == TrialState.WAITING for trial in snapshot.trials):
+    waiting = (trial for trial in snapshot.trials if trial.state == TrialState.WAITING)
+    if any(trial.params or adapter.enqueued_params(trial) for trial in waiting):
         return
     if snapshot.optimizer.exhausted:
         raise SpaceExhausted(EXHAUSTED)

@@ -11,6 +11,7 @@ import json
 import signal
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -23,19 +24,18 @@ import sqlalchemy.exc
 from optuna.trial import FrozenTrial, TrialState
 
 from xstar.cli.console import Console, StorageLost
-from xstar.cli.identity import identity, is_dead
+from xstar.cli.guardian import Guardian
 from xstar.cli.program import Interrupted, Outcome, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import STORAGE, Opened, brief
-from xstar.cli.trials import begin, check_not_exhausted, count, find, tell, withdraw
+from xstar.cli.trials import TAKER, WORKER, Claim, begin, check_not_exhausted, count, find, tell, withdraw
 from xstar.engine.stopping import Tolerance
-from xstar.errors import SpaceExhausted
+from xstar.errors import FileError, SpaceExhausted
+from xstar.files.identity import identity, is_dead
 from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.trial import State, Trial, summarize
 
-WORKER = "xstar:worker"
-"""The user attribute of a trial that names the machine and the process that evaluates it."""
 DEATHS = "xstar:deaths"
 """The user attribute that names the trials with these parameters whose workers died."""
 OUTAGE = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.InvalidRequestError, optuna.exceptions.StorageInternalError)
@@ -62,6 +62,7 @@ class Worker:
     _stop_by: float = float("inf")
     _kill: threading.Event = field(default_factory=threading.Event)
     _failures: int = 0
+    _guardian: Guardian | None = None
 
     def run(self) -> str:
         """Evaluate trials and return why that ended.
@@ -69,7 +70,7 @@ class Worker:
         The reasons are "complete", "elsewhere", "tolerance", "failures", "exhausted" and "interrupted".
         """
         try:
-            with self._signals(), self._beating(), ThreadPoolExecutor(self.settings.workers) as pool:
+            with self._signals(), self._beating(), self._guarded(), ThreadPoolExecutor(self.settings.workers) as pool:
                 try:
                     return self._loop(pool)
                 finally:
@@ -124,7 +125,7 @@ class Worker:
         except SpaceExhausted:
             return "exhausted"
         trial, trials = begin(
-            self.opened, snapshot, self._claim, self._with_retries, last=there + 1 == self.settings.budget
+            self.opened, snapshot, _OwnClaim(self), self._with_retries, last=there + 1 == self.settings.budget
         )
         if self._asked_to_stop:
             self._give_back(trial)
@@ -135,14 +136,15 @@ class Worker:
             self._alive.discard(adapter.id_of(trial))
             return self._complete([other for other in trials if other.number < trial.number])
         evaluate = self.settings.program.evaluate
-        future = pool.submit(evaluate, trial.number, trial.params, self._folder(trial.number), self._kill)
+        folder = self._folder(trial.number)
+        future = pool.submit(evaluate, trial.number, trial.params, folder, self._kill, self._guardian)
         self._running[future] = trial
         return None
 
     def _read_study(self) -> Snapshot:
         """The study as it is, once trials without signs of life are failed and queued again."""
         for trial_id in list(self._alive):
-            self._beat(trial_id)  # after a pause of this machine, ours are not dead
+            self.beat(trial_id)  # after a pause of this machine, ours are not dead
         adapter.fail_silent_trials(self.opened.study)
         return self.opened.snapshot()
 
@@ -150,17 +152,10 @@ class Worker:
         """Whether the study has all its evaluations, or some of them still run in other workers, which may die."""
         ours = {trial.number for trial in self._running.values()}
         elsewhere = any(
-            trial.state == TrialState.RUNNING and trial.number not in ours and WORKER in trial.user_attrs
+            trial.state == TrialState.RUNNING and trial.number not in ours and trial.user_attrs.get(WORKER) is not None
             for trial in trials
         )
         return "elsewhere" if elsewhere and adapter.has_heartbeats(self.opened.study) else "complete"
-
-    def _claim(self, trial: optuna.Trial) -> None:
-        """Say whose trial it is before its point is chosen."""
-        # The heartbeat first: whoever finds the name may rely on one.
-        self._alive.add(adapter.id_of(trial))
-        self._beat(adapter.id_of(trial))
-        trial.set_user_attr(WORKER, identity())
 
     def _give_back(self, trial: optuna.Trial) -> None:
         """A trial that nobody evaluates now is the first that will be."""
@@ -183,6 +178,12 @@ class Worker:
         except Interrupted:
             self._give_back(trial)
             return None
+        except OSError as error:
+            self._give_back(trial)
+            raise FileError(
+                f"the files of trial {trial.number} cannot be written to {str(self._folder(trial.number))!r}: "
+                f"{error.strerror or error}. Nothing is lost: when there is room for them, the same command goes on."
+            ) from error
         recorded = self._with_retries(
             lambda: (
                 tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
@@ -215,18 +216,36 @@ class Worker:
     # Storages that do not answer, workers that die
 
     def _with_retries(self, action: Callable[[], T]) -> T:
-        """What an action gives; while the database does not answer, it is tried again and programs go on."""
+        """What an action gives; while the database does not answer, it is tried again and programs go on.
+
+        Whoever asks to stop waits no longer than for running evaluations.
+        """
         until, pause = time.monotonic() + self.settings.outage_seconds, self.settings.poll_seconds
         while True:
             try:
                 return action()
             except OUTAGE as error:
-                if time.monotonic() + pause > until or self._asked_to_stop > 1:
+                if time.monotonic() + pause > min(until, self._stop_by) or self._asked_to_stop > 1:
                     raise
                 self.console.note(f"the storage does not answer and is tried again: {brief(error)}")
                 adapter.release_session(self.opened.study)
-            time.sleep(pause)
+            self._rest(pause)
             pause = min(2.0 * pause, self.settings.longest_pause)
+
+    def _rest(self, seconds: float) -> None:
+        """Wait, but not beyond the moment when somebody asks to stop."""
+        until, asked = time.monotonic() + seconds, self._asked_to_stop
+        while time.monotonic() < until and self._asked_to_stop == asked:
+            time.sleep(min(self.settings.poll_seconds, max(until - time.monotonic(), 0.0)))
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Programs end with this process, however it ends."""
+        self._guardian = Guardian()
+        try:
+            yield
+        finally:
+            self._guardian.close()
 
     @contextmanager
     def _beating(self) -> Iterator[None]:
@@ -236,7 +255,7 @@ class Worker:
         def beat() -> None:
             while not stop.wait(self.settings.heartbeat):
                 for trial_id in list(self._alive):
-                    self._beat(trial_id)
+                    self.beat(trial_id)
 
         thread = threading.Thread(target=beat, daemon=True, name="xstar-heartbeat")
         thread.start()
@@ -246,7 +265,12 @@ class Worker:
             stop.set()
             thread.join()
 
-    def _beat(self, trial_id: int) -> None:
+    def keep_alive(self, trial_id: int) -> None:
+        """Send signs of life of a trial, from now on until it ends."""
+        self._alive.add(trial_id)
+
+    def beat(self, trial_id: int) -> None:
+        """Send one sign of life of a trial, if the storage has them."""
         study = self.opened.study
         if adapter.has_heartbeats(study):
             try:
@@ -258,7 +282,7 @@ class Worker:
     def _reclaim_orphaned_trials(self) -> None:
         """Trials of processes of this machine that are gone: told if they had ended, begun again if not."""
         for trial in self.opened.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if not is_dead(trial.user_attrs.get(WORKER)):
+            if not _is_orphaned(trial):
                 continue
             outcome = _left_behind(self._folder(trial.number), trial.params)
             if outcome is not None:
@@ -271,8 +295,9 @@ class Worker:
                 if tell(self.opened, trial.number, None, None, reason):
                     self.console.remark(f"#{trial.number}  {reason}; it counts as a failure")
             elif withdraw(self.opened, trial.number, "its worker died"):
-                if trial.params:
-                    self.opened.study.enqueue_trial(trial.params, user_attrs={DEATHS: sorted(history)})
+                params = trial.params or dict(adapter.enqueued_params(trial))
+                if params:
+                    self.opened.study.enqueue_trial(params, user_attrs={DEATHS: sorted(history)})
                 self.console.remark(f"#{trial.number}  its worker has died; it will be run again")
 
     @contextmanager
@@ -293,6 +318,43 @@ class Worker:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+@dataclass(frozen=True)
+class _OwnClaim(Claim):
+    """Says that a trial is that of a worker, before its point is chosen."""
+
+    worker: Worker
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {WORKER: identity()}
+
+    def mark(self, trial_id: int, new: bool) -> None:
+        # The heartbeat first: whoever finds the name may rely on one.
+        self.worker.beat(trial_id)
+        if not new:
+            machine, process, start = identity()
+            key = f"{TAKER}:{process}:{start}:{zlib.crc32(str(machine).encode()):x}"
+            adapter.mark_trial(self.worker.opened.study, trial_id, key, [machine, process, start])
+
+    def take(self, trial: optuna.Trial) -> None:
+        self.worker.keep_alive(adapter.id_of(trial))
+        if trial.user_attrs.get(WORKER) != identity():
+            trial.set_user_attr(WORKER, identity())
+
+
+def _is_orphaned(trial: FrozenTrial) -> bool:
+    """Whether the process of this machine that has begun a trial is gone.
+
+    Where it has not said its name yet, it is one of those that were about to take the trial, or who has made it.
+    """
+    worker = trial.user_attrs.get(WORKER, ())
+    if worker is None:  # a person evaluates it
+        return False
+    takers = [taker for key, taker in trial.user_attrs.items() if key.startswith(TAKER)]
+    known = [worker] if worker in takers else [*takers, *([worker] if worker else [])]
+    return bool(known) and all(map(is_dead, known))
 
 
 def _left_behind(folder: Path, params: Mapping[str, Any]) -> Outcome | None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from xstar.beliefs import Calibration
-from xstar.engine.evidence import SAME_ROW
 from xstar.engine.model import Model
 from xstar.numerics.arrays import to_numpy
+from xstar.search import SAME_POINT
 from xstar.trial import Trial
 
 LEAST = 3
@@ -32,7 +32,7 @@ def calibration(model: Model, trials: Sequence[Trial]) -> Calibration:
             continue
         told = float(model.scaling.forward(np.array([sign * trial.value]))[0])
         # Of several values of one point, its own; thinned and pooled values are not in the model as they were told.
-        same = (np.max(np.abs(X - encode(trial.params)), axis=1) < SAME_ROW) & (np.abs(y - told) < SAME_VALUE)
+        same = (np.max(np.abs(X - encode(trial.params)), axis=1) < SAME_POINT) & (np.abs(y - told) < SAME_VALUE)
         if same.any():
             kept.append(trial)
             which.append(int(np.argmax(same)))

@@ -20,15 +20,13 @@ import numpy as np
 from xstar.engine.settings import Settings
 from xstar.errors import SpaceExhausted
 from xstar.numerics.arrays import HostArray
-from xstar.search import Domain
+from xstar.search import SAME_POINT, Domain, Points
 from xstar.trial import Trial
 
 EXHAUSTED = (
     "all {} points of the space have been evaluated or are pending, and without noise there is nothing new to learn "
     "from another evaluation. recommend() has the best point; widen the space to go on."
 )
-SAME_ROW = 1e-7
-"""Rows that differ by less in every coordinate are the same point: steps of a lattice are met up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,10 @@ class Evidence:
 
     def was_tested(self, row: HostArray) -> bool:
         """Return whether a point (d,) has been evaluated."""
-        return bool(np.any(np.all(np.abs(self.X - row) < SAME_ROW, axis=1)))
+        return bool(np.any(np.all(np.abs(self.X - row) < SAME_POINT, axis=1)))
 
-    def excluded(self, domain: Domain, noise: float | None, *, repeat: bool = True) -> frozenset[bytes]:
-        """Return the keys of points of a domain where another evaluation would tell nothing new.
+    def excluded(self, domain: Domain, noise: float | None, *, repeat: bool = True) -> Points:
+        """Return the points of a domain where another evaluation would tell nothing new.
 
         These are pending points and those whose value is known without noise; failures, too, if nothing is noisy; and
         all that were evaluated, if none is to be repeated. The domain is that of the space, or a part of it.
@@ -78,20 +76,15 @@ class Evidence:
         final = noise == 0.0 or not repeat
         known = self.X[self.legal & ((self.sd == 0.0) | (not repeat))]
         failed = self.failed[self.legal_failed] if final else self.failed[:0]
-        exact = _keys(np.concatenate([known, failed]), domain)
-        pending = _keys(self.pending[self.legal_pending], domain)
+        exact = Points(domain, np.concatenate([known, failed]))
+        both = exact | Points(domain, self.pending[self.legal_pending])
         size = domain.size
-        if size is None or len(exact | pending) < size:
-            return exact | pending
+        if size is None or len(both) < size:
+            return both
         if final or len(exact) == size:
             raise SpaceExhausted(EXHAUSTED.format(size))
         # With noise, repeating a pending point is better than nothing.
         return exact
-
-
-def _keys(rows: HostArray, domain: Domain) -> frozenset[bytes]:
-    """The keys of those rows that are points of the domain."""
-    return frozenset(domain.keys(rows[np.all(np.abs(domain.snap(rows) - rows) < SAME_ROW, axis=1)]))
 
 
 def noise_of(trial: Trial, noise: float | None) -> float:

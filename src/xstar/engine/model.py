@@ -25,7 +25,7 @@ from xstar.entropy.maximizers import best_of_each, draw_maximizers
 from xstar.feasibility import Feasibility
 from xstar.gp import Inferred, Posterior
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.search import Domain, MixedSearch, Objective, Region, draw_candidates
+from xstar.search import Domain, MixedSearch, Objective, Points, Region, draw_candidates
 
 RECOMMENDATION = 0x57A2
 """The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
@@ -125,7 +125,7 @@ class Model:
 
     def maximize(
         self, objective: Objective, rng: np.random.Generator, *, within: Domain | None = None,
-        excluded: frozenset[bytes] = frozenset(), around: HostArray | None = None,
+        excluded: Points | None = None, around: HostArray | None = None,
     ) -> tuple[HostArray, float]:  # fmt: skip
         """The best legal point of one function (d,), of all or within a part of the domain, and its value."""
         candidates = self._candidates(rng, np.zeros((0, self.domain.dimension)) if around is None else around)

@@ -26,7 +26,7 @@ from xstar.engine.settings import Settings
 from xstar.engine.space_filling import allowed, next_of_design, random_point
 from xstar.methods import Balance
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.search import Domain, Objective
+from xstar.search import Domain, Objective, Points
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
 """What a computation raises that has gone wrong for the data's sake; anything else is a mistake in the code."""
@@ -50,14 +50,14 @@ class _Search(NamedTuple):
     """Where the next point is looked for, and with which random numbers."""
 
     domain: Domain
-    excluded: frozenset[bytes]
+    excluded: Points
     evidence: Evidence
     seeds: Seeds
     last: bool
 
     def allows(self, row: HostArray) -> bool:
         """Whether another evaluation at a legal point would tell anything new."""
-        return self.domain.keys(row[None])[0] not in self.excluded
+        return not self.excluded.has(row[None])[0]
 
 
 def suggest(
@@ -224,8 +224,8 @@ def _is_likely(rows: HostArray | None, model: Model) -> bool:
     return bool(np.any(model.feasibility.is_likely(rows)))
 
 
-def _few_left(domain: Domain, excluded: frozenset[bytes], settings: Settings) -> HostArray | None:
+def _few_left(domain: Domain, excluded: Points, settings: Settings) -> HostArray | None:
     """The points that are allowed, if the domain is small."""
     if domain.size is None or domain.size > settings.model.search.max_enumerated:
         return None
-    return np.array(list(allowed(domain, domain.everything(), excluded)))
+    return np.array(list(allowed(domain.everything(), excluded)))

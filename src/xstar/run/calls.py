@@ -126,7 +126,8 @@ def maximize(
     Warns
     -----
     UserWarning
-        If the function returns a pair, which is read as a value and its noise, or None; once.
+        If the function returns a pair, which is read as a value and its noise, or None; or if the file of the study
+        cannot be written any more. Each is said once.
     DegradedWarning
         If a simpler method had to choose a point.
 

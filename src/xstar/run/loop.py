@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from xstar.errors import DataError, SpaceExhausted
+from xstar.errors import DataError, FileError, SpaceExhausted
 from xstar.optimizer import Optimizer
 from xstar.run.bar import Bar
 from xstar.run.evaluations import Evaluations, Outcome
@@ -35,6 +36,7 @@ class Loop:
     _started: list[int] = field(default_factory=list)
     """The numbers of this run's trials."""
     _reader: Reader = field(default_factory=Reader)
+    _warned: bool = False
 
     def run(self, bar: Bar) -> StopReason:
         """Run, and return why it ended."""
@@ -104,5 +106,14 @@ class Loop:
         self._save()
 
     def _save(self) -> None:
-        if self.save is not None:
+        """Save, if that is wanted; a disk that is full by now is no reason to lose the evaluations."""
+        if self.save is None:
+            return
+        try:
             self.optimizer.save(self.save)
+        except FileError as error:
+            if not self._started:
+                raise
+            if not self._warned:
+                warnings.warn(f"the run goes on, but it could not be saved: {error}", UserWarning, stacklevel=4)
+            self._warned = True

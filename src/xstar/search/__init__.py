@@ -4,10 +4,12 @@ from xstar.search.box import BoxSearch, Maxima, Objective
 from xstar.search.candidates import draw_candidates, draw_grouped, inside_cube
 from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
 from xstar.search.mixed import MixedSearch
+from xstar.search.points import SAME_POINT, Points
 from xstar.search.region import Region, Restriction
 from xstar.search.settings import SearchSettings
 
 __all__ = [
+    "SAME_POINT",
     "BoxSearch",
     "Choice",
     "Domain",
@@ -16,6 +18,7 @@ __all__ = [
     "Maxima",
     "MixedSearch",
     "Objective",
+    "Points",
     "Region",
     "Restriction",
     "SearchSettings",

@@ -282,8 +282,8 @@ class Domain:
                 parts.append(block.snap(u))
         return np.concatenate(parts, axis=-1)
 
-    def keys(self, X: HostArray) -> list[bytes]:
-        """Return legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded."""
+    def numbers(self, X: HostArray) -> HostArray:
+        """Return legal points (N, d) by one number for each block: its level or its continuous coordinate."""
         parts = []
         for block, columns in zip(self.blocks, self.columns, strict=True):
             here = X[:, columns]
@@ -293,7 +293,14 @@ class Domain:
                 parts.append(block.index(here[:, 0]))
             else:
                 parts.append(block.index(here).astype(np.float64))
-        return [row.tobytes() for row in np.stack(parts, axis=1)]
+        return np.stack(parts, axis=1)
+
+    def keys(self, X: HostArray) -> list[bytes]:
+        """Return legal points (N, d) as something that can be looked up: levels, not coordinates, which are rounded.
+
+        Continuous coordinates are not rounded; `Points` finds them again.
+        """
+        return [row.tobytes() for row in self.numbers(X)]
 
     def at(self, number: int) -> HostArray:
         """Return the legal point with a number from 0 to `size` - 1, for domains without a continuous coordinate."""

@@ -21,6 +21,7 @@ from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation, ascend
 from xstar.search.box import BoxSearch, Maxima, Objective, distinct, pick_basins
 from xstar.search.domain import Domain
+from xstar.search.points import Points
 from xstar.search.settings import SearchSettings
 
 SEED = 0x5EA7C4
@@ -35,8 +36,8 @@ class MixedSearch:
     ----------
     domain : Domain
         The legal points.
-    forbidden : frozenset of bytes
-        Those that are not to be found, as `Domain.keys` has them.
+    forbidden : Points, optional
+        Those that are not to be found.
     num_starts : int, optional
         Starts for each function; after the first round the best third goes on.
     settings : SearchSettings
@@ -57,7 +58,7 @@ class MixedSearch:
     """
 
     domain: Domain
-    forbidden: frozenset[bytes] = frozenset()
+    forbidden: Points | None = None
     num_starts: int | None = None
     settings: SearchSettings = field(default_factory=SearchSettings)
 
@@ -88,7 +89,7 @@ class MixedSearch:
             raise SettingsError("several problems at a time need a continuous domain.")
         if self.domain.continuous:
             found = BoxSearch(self.num_starts, settings=self.settings).maximize(objective, candidates, own)
-            if self.forbidden.isdisjoint(self.domain.keys(to_numpy(found.x))):
+            if self.forbidden is None or not self.forbidden.has(to_numpy(found.x)).any():
                 return found
         rng = np.random.default_rng(SEED)
         size = self.domain.size
@@ -136,7 +137,7 @@ class _Walk:
         self,
         objective: Objective,
         domain: Domain,
-        forbidden: frozenset[bytes],
+        forbidden: Points | None,
         like: Array,
         rng: np.random.Generator,
         settings: SearchSettings,
@@ -153,9 +154,7 @@ class _Walk:
 
     def banned(self, rows: HostArray) -> HostArray:
         """Which legal points (N, d) are forbidden."""
-        if not self.forbidden:
-            return np.zeros(len(rows), dtype=bool)
-        return np.array([key in self.forbidden for key in self.domain.keys(rows)], dtype=bool)
+        return np.zeros(len(rows), dtype=bool) if self.forbidden is None else self.forbidden.has(rows)
 
     def ascend(self, x: HostArray, best: HostArray, held: HostArray | None = None) -> tuple[HostArray, HostArray]:
         """Search over the coordinates that are not held (default: the coarse ones are), round, keep what got better."""

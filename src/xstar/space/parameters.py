@@ -24,6 +24,10 @@ from xstar.search.domain import Block, Interval, Lattice
 
 ON_LATTICE = 1e-8
 """A value this close to a step, in steps, is one."""
+FINEST = 1e-9
+"""Floats that are farther apart than this share of a range are steps in it: points between them are none."""
+STRAIGHT = 1e-5
+"""A logarithm over a range whose ends differ by no more than this share is a straight line to rounding."""
 SHOWN = 1e-4
 """Differences that are smaller than this share of a range are not shown."""
 DIGITS = 4
@@ -177,14 +181,30 @@ class Real(Parameter):
 
     @property
     def block(self) -> Block | None:
-        if self.step is not None:
+        if self._grain is not None:
             return None if self._lattice.levels == 1 else self._lattice
         return None if self.low == self.high else Interval()
 
     @cached_property
+    def _grain(self) -> float | None:
+        """The step; or that of floats, in a range so narrow that it has few of them."""
+        if self.step is not None or self.low == self.high:
+            return self.step
+        spacing = math.ulp(max(abs(self.low), abs(self.high)))
+        return spacing if spacing > FINEST * (self.high - self.low) else None
+
+    @cached_property
     def _lattice(self) -> Lattice:
+        if self.step is None:
+            assert self._grain is not None, "only what has steps is a lattice"
+            return Lattice(int((self.high - self.low) / self._grain) + 1)
         width, step = _decimal(self.high) - _decimal(self.low), _decimal(self.step)
         return Lattice(int(width // step) + 1)
+
+    @property
+    def _curved(self) -> bool:
+        """Whether it is searched by a logarithm that differs from a straight line."""
+        return self.log and self.high > self.low * (1.0 + STRAIGHT)
 
     def accept(self, value: Any, name: str) -> float:
         if not is_finite(value):
@@ -194,12 +214,11 @@ class Real(Parameter):
         return float(value)
 
     def encode(self, value: float) -> HostArray:
-        if self.step is not None:
-            return np.atleast_1d(self._lattice.encode((value - self.low) / self.step))
-        if self.log:
+        if self._grain is not None:
+            return np.atleast_1d(self._lattice.encode((value - self.low) / self._grain))
+        if self._curved:
             start, end = math.log(self.low), math.log(self.high)
-            # In the narrowest ranges both ends have the same logarithm.
-            return np.array([(math.log(value) - start) / ((end - start) or 1.0)])
+            return np.array([(math.log(value) - start) / (end - start)])
         # Halves, because the width of the widest ranges is not a finite number.
         return np.array([(value / 2 - self.low / 2) / ((self.high / 2 - self.low / 2) or 1.0)])
 
@@ -208,9 +227,11 @@ class Real(Parameter):
         if self.step is not None:
             # In decimal, so that the third step of 0.1 is 0.3.
             return float(_decimal(self.low) + int(self._lattice.index(columns[0])) * _decimal(self.step))
+        if self._grain is not None:
+            return min(self.low + float(self._lattice.index(columns[0])) * self._grain, self.high)
         if u in (0.0, 1.0):
             return self.high if u else self.low
-        if self.log:
+        if self._curved:
             value = math.exp(math.log(self.low) * (1.0 - u) + math.log(self.high) * u)
         else:
             value = self.low * (1.0 - u) + self.high * u

@@ -15,7 +15,7 @@ Storages themselves have a public interface, but a study does not hand out its o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -23,7 +23,7 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.storages import BaseStorage
 from optuna.storages._heartbeat import is_heartbeat_enabled
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 MOST_TRIALS = 2**31
 """Databases have no room for a larger number of a trial."""
@@ -66,6 +66,30 @@ def add_trial(study: optuna.Study, trial: FrozenTrial) -> int:
     return study._storage.get_trial(study._storage.create_new_trial(study._study_id, trial)).number
 
 
+def begin_trial(
+    study: optuna.Study, attributes: Mapping[str, Any], mark: Callable[[int, bool], None] = lambda *_: None
+) -> optuna.Trial:
+    """Begin the next trial: the first that waits, or a new one with some user attributes.
+
+    `Study.ask` makes a trial that runs, and for a moment nobody can know for whom. Here also a new one waits first, and
+    `mark` is called with its number in the storage (`id_of`), and whether it is new, before it runs: a process that
+    ends at any moment leaves a trial that waits for another, or one that is marked. Several processes may mark one
+    trial that waits; one of them begins it.
+    """
+    storage, own = study._storage, study._study_id
+    while True:
+        waiting = storage.get_all_trials(own, deepcopy=False, states=(TrialState.WAITING,))
+        if waiting:
+            trial_id = waiting[0]._trial_id
+        else:
+            template = optuna.create_trial(state=TrialState.WAITING, user_attrs=dict(attributes))
+            trial_id = storage.create_new_trial(own, template)
+        mark(trial_id, not waiting)
+        with suppress(optuna.exceptions.UpdateFinishedTrialError):
+            if storage.set_trial_state_values(trial_id, TrialState.RUNNING):
+                return optuna.Trial(study, trial_id)
+
+
 def set_system_attribute(study: optuna.Study, trial: FrozenTrial, key: str, value: Any) -> None:
     """Write a system attribute of a trial."""
     study._storage.set_trial_system_attr(trial._trial_id, key, value)
@@ -74,6 +98,11 @@ def set_system_attribute(study: optuna.Study, trial: FrozenTrial, key: str, valu
 def set_user_attribute(study: optuna.Study, trial: FrozenTrial, key: str, value: Any) -> None:
     """Write a user attribute of a trial that another process may have begun."""
     study._storage.set_trial_user_attr(trial._trial_id, key, value)
+
+
+def mark_trial(study: optuna.Study, trial_id: int, key: str, value: Any) -> None:
+    """Write a user attribute of a trial, by its number in the storage (`id_of`)."""
+    study._storage.set_trial_user_attr(trial_id, key, value)
 
 
 def release_session(study: optuna.Study) -> None:

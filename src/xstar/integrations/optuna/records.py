@@ -128,6 +128,11 @@ def share(
         adapter.set_system_attribute(study, trial, f"{SHARED}:{start // PIECE}", text[start : start + PIECE])
 
 
+def unshare(study: optuna.Study, trial: FrozenTrial) -> None:
+    """Let other workers know that what was suggested is left to them."""
+    adapter.set_system_attribute(study, trial, f"{SHARED}:0", "{}")
+
+
 def shared(trial: FrozenTrial) -> dict[str, Any]:
     """Return what a sampler has shared about a trial; nothing, if a piece is still missing."""
     text = ""

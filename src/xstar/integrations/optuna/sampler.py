@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,7 @@ from xstar.integrations.optuna.snapshot import SharedSuggestion, Snapshot
 from xstar.methods import Method, find_method
 from xstar.numerics.checks import integer, positive
 from xstar.optimizer import Optimizer
+from xstar.search import SAME_POINT
 from xstar.space import Parameter
 from xstar.trial import Trial, check_sd
 
@@ -53,6 +55,12 @@ class SharingSettings:
     """Two points of the unit cube that differ by less in every coordinate are nearly the same experiment."""
     attempts: int = 3
     """How often a suggestion is made, if another worker was faster with nearly the same one."""
+    attempts_at_another_point: int = 20
+    """The same, if it was faster with the same point: that is given up only if workers never stop to be faster."""
+    yield_seconds: float = 2.0
+    """How long to wait until a later trial, whose worker has chosen the same point at the same moment, leaves it."""
+    look_seconds: float = 0.05
+    """Between looks at whether it has."""
     choice_seconds: float = 60.0
     """How long a choice may take: a trial that has no parameters for longer is not being chosen any more."""
     max_foreseen: int = 4
@@ -293,16 +301,32 @@ class XstarSampler(BaseSampler):
     def _share_one(
         self, study: Study, trial: FrozenTrial, snapshot: Snapshot, last: bool
     ) -> tuple[Trial, Sequence[FrozenTrial]]:
-        """The suggestion, shared, and all trials as they were after that."""
+        """The suggestion, shared, and all trials as they were after that.
+
+        Whoever keeps a point has shared it before it has read that nobody else has it: of two workers with the same
+        point at least one sees the other. The later trial leaves the point; the earlier one waits for that, unless the
+        later one has begun to evaluate it.
+        """
         if snapshot.is_older_than(trial):
             trials: Sequence[FrozenTrial] = study.get_trials(deepcopy=False)
             snapshot = self.snapshot(study, trials, snapshot.distributions)
-        for attempt in range(1, self._sharing.attempts + 1):
+        own = self._sharing
+        for attempt in range(1, own.attempts_at_another_point + 1):
             suggestion = self._propose(trial, snapshot, last)
             records.share(study, trial, suggestion, snapshot.distributions)
             trials = study.get_trials(deepcopy=False)
-            if attempt == self._sharing.attempts or not self._was_taken(suggestion, study, trials, snapshot):
+            same = self._taken(suggestion, study, trials, snapshot, SAME_POINT)
+            until = time.monotonic() + own.yield_seconds
+            while same and all(self._will_yield(other, trial, snapshot) for other in same) and time.monotonic() < until:
+                time.sleep(own.look_seconds)
+                trials = study.get_trials(deepcopy=False)
+                same = self._taken(suggestion, study, trials, snapshot, SAME_POINT)
+            close = attempt < own.attempts and self._taken(suggestion, study, trials, snapshot, own.close)
+            if attempt == own.attempts_at_another_point or not (same or close):
                 break
+            if same:
+                records.unshare(study, trial)
+                trials = study.get_trials(deepcopy=False)
             snapshot = self.snapshot(study, trials, snapshot.distributions)
         return suggestion, trials
 
@@ -322,18 +346,34 @@ class XstarSampler(BaseSampler):
             optimizer = optimizer.with_trials(evidence)
         return optimizer.propose(trial.number, records.settled(trial, distributions), last=last)
 
-    def _was_taken(self, suggestion: Trial, study: Study, trials: Sequence[FrozenTrial], snapshot: Snapshot) -> bool:
-        """Whether another worker has taken nearly the same point since the snapshot."""
-        settled = snapshot.settled | {suggestion.number}
+    def _will_yield(self, other: FrozenTrial, trial: FrozenTrial, snapshot: Snapshot) -> bool:
+        """Whether another trial is later, and its point not evaluated yet."""
+        return other.number > trial.number and not (
+            other.state.is_finished()
+            or records.settled(other, snapshot.distributions).keys() >= snapshot.distributions.keys()
+        )
+
+    def _taken(
+        self, suggestion: Trial, study: Study, trials: Sequence[FrozenTrial], snapshot: Snapshot, close: float
+    ) -> list[FrozenTrial]:
+        """The trials that other workers have given nearly the same point since the snapshot."""
+        settled = snapshot.final | {suggestion.number}
         if all(trial.number in settled for trial in trials):
-            return False
-        space, close = snapshot.space, self._sharing.close
+            return []
+        space, before = snapshot.space, {other.number: other.params for other in snapshot.evidence}
         news = records.to_trials(
             trials, snapshot.distributions, space,
             direction=Direction.parse(study.direction.name.lower()), use_pruned=self.use_pruned, without=settled,
         )  # fmt: skip
         row = space.encode(suggestion.params)
-        return any(bool(np.all(np.abs(space.encode(other.params) - row) < close)) for other in news)
+        # A trial that was pending at one point may be at another now: its worker has left the first to somebody else.
+        found = {
+            other.number
+            for other in news
+            if before.get(other.number) != other.params
+            and bool(np.all(np.abs(space.encode(other.params) - row) < close))
+        }
+        return [trial for trial in trials if trial.number in found]
 
 
 def _check_distributions(search_space: Mapping[str, BaseDistribution | Parameter]) -> dict[str, BaseDistribution]:

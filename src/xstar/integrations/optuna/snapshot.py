@@ -38,9 +38,13 @@ class Snapshot:
 
     @cached_property
     def settled(self) -> frozenset[int]:
-        """Numbers of trials of which nothing new will be heard: those in evidence, stale ones, finished ones."""
-        finished = {trial.number for trial in self.trials if trial.state.is_finished()}
-        return frozenset({*finished, *self.stale, *(trial.number for trial in self.evidence)})
+        """Numbers of trials for which no point is being chosen: those in evidence, stale ones, finished ones."""
+        return frozenset({*self.final, *(trial.number for trial in self.evidence)})
+
+    @cached_property
+    def final(self) -> frozenset[int]:
+        """Numbers of trials of which nothing new will be heard: stale and finished ones."""
+        return frozenset({*self.stale, *(trial.number for trial in self.trials if trial.state.is_finished())})
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:

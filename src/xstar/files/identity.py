@@ -17,7 +17,12 @@ def is_dead(worker: object) -> bool:
     if not isinstance(worker, list | tuple) or len(worker) != 3:
         return False
     machine, process, start = worker
-    if os.name != "posix" or machine != _machine() or not isinstance(process, int):
+    return machine == _machine() and isinstance(process, int) and is_gone(process, start)
+
+
+def is_gone(process: int, start: object) -> bool:
+    """Return whether a process of this machine, which began at `start`, is gone for sure."""
+    if os.name != "posix":
         return False
     try:
         os.kill(process, 0)
