@@ -2,6 +2,8 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
@@ -509,6 +511,26 @@ def test_tables_that_another_worker_is_making_are_waited_for(define, isolated):
 def names_in(path):
     with closing(sqlite3.connect(path)) as connection:
         return [name for (name,) in connection.execute("SELECT study_name FROM studies")]
+
+
+WRITES = """
+import os, sqlite3, sys
+connection = sqlite3.connect("study.db", isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN")
+connection.execute("CREATE TABLE large (text)")
+connection.executemany("INSERT INTO large VALUES (?)", [("x" * 4000,)] * 50)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_file_that_a_process_was_writing_when_it_was_killed(ok, define, folder):
+    """What it had begun is rolled back, by whoever looks first."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    subprocess.run([sys.executable, "-c", WRITES], check=False)
+    assert (folder / "study.db-journal").stat().st_size
+    assert ok("status", "study.toml", "--json").json["trials"] == {"done": 1}
+    assert not (folder / "study.db-journal").exists()
 
 
 def test_a_copy_of_the_file_is_a_copy_of_the_study(ok, define):

@@ -24,13 +24,13 @@ from tests.waiting import HANG, finish, wait_until
 from xstar import Optimizer
 from xstar.cli import trials
 from xstar.cli import worker as module
-from xstar.files.identity import began, identity
 from xstar.cli.program import Program, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import open_study
 from xstar.cli.trials import withdraw
 from xstar.cli.worker import DEATHS, WORKER
 from xstar.engine import cache
+from xstar.files.identity import began, identity
 from xstar.integrations.optuna import load_optimizer, records
 from xstar.integrations.optuna.records import WITHDRAWN
 
@@ -613,6 +613,19 @@ def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored
     assert answer.code == 130
     assert "running" not in states(stored())
     assert not Path("begun").exists()
+
+
+def test_a_file_that_may_not_be_written_to_is_not_waited_for(cli, ok, define, stored, monkeypatch):
+    ok("run", define(method="random"), "--budget", "2", *ECHO)
+
+    def refuse(*_):
+        raise sqlalchemy.exc.OperationalError("UPDATE", {}, Exception("attempt to write a readonly database"))
+
+    monkeypatch.setattr(RDBStorage, "set_trial_state_values", refuse)
+    answer = cli("run", "study.toml", "--budget", "3", *ECHO)
+    assert answer.code == 1
+    assert "the study cannot be written to: attempt to write a readonly database." in answer.err
+    assert states(stored()) == ["done", "done", "waiting"]
 
 
 # Signals, in processes of their own. The programs send them to their worker.

@@ -203,11 +203,21 @@ def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
 def _tables_of(path: Path) -> set[str]:
     """The names of the tables of an SQLite file."""
     try:
-        where = f"{path.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(where, uri=True, timeout=STORAGE.lock_seconds)) as connection:
-            return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        try:
+            return _read_tables(path, "ro")
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error):
+                raise
+            # A process was killed while it wrote: the file has to be rolled back before it can be read.
+            return _read_tables(path, "rw")
     except sqlite3.Error as error:
         raise FileError(f"{str(path)!r} cannot be opened as a study: {error}.") from error
+
+
+def _read_tables(path: Path, mode: str) -> set[str]:
+    where = f"{path.resolve().as_uri()}?mode={mode}"
+    with closing(sqlite3.connect(where, uri=True, timeout=STORAGE.lock_seconds)) as connection:
+        return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _is_journal(path: Path) -> bool:
