@@ -618,7 +618,7 @@ def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored
 def test_a_file_that_may_not_be_written_to_is_not_waited_for(cli, ok, define, stored, monkeypatch):
     ok("run", define(method="random"), "--budget", "2", *ECHO)
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise sqlalchemy.exc.OperationalError("UPDATE", {}, Exception("attempt to write a readonly database"))
 
     monkeypatch.setattr(RDBStorage, "set_trial_state_values", refuse)
