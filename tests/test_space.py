@@ -552,6 +552,20 @@ def test_what_other_libraries_write_is_understood(described, parameter):
     assert Space({"svc__C": described}) == Space({"svc__C": parameter})
 
 
+def test_ten_thousand_choices_are_told_apart_without_comparing_all_pairs(monkeypatch):
+    from xstar.space import listed
+
+    compared = []
+    original = listed.same
+    monkeypatch.setattr(listed, "same", lambda *pair: compared.append(pair) or original(*pair))
+    space = Space(c=Categorical([f"c{k}" for k in range(10_000)]), o=Ordinal(range(10_000)))
+    assert space.decode(space.encode({"c": "c9999", "o": 7})) == {"c": "c9999", "o": 7}
+    assert len(compared) == 0
+    assert space.domain.columns[0] == slice(0, 10_000)
+    with pytest.raises(SpaceError, match="has the choice 'c7' twice"):
+        Categorical([*(f"c{k}" for k in range(100)), "c7"])
+
+
 def test_bounds_of_scipy_are_a_space():
     from scipy.optimize import Bounds
 

@@ -285,6 +285,13 @@ def test_the_best_of_failures_and_infinite_values(ok, define, stored):
     assert [row["value"] for row in rows] == [-1.0, None], "JSON has no infinity"
 
 
+def test_names_with_an_equals_sign_can_be_told(ok, define, stored):
+    define(parameters='"a=b" = { low = 0.0, high = 1.0 }\na = ["b=0.5", "c"]')
+    ok("tell", "study.toml", "a=b=0.25", "a=c", "1.5")
+    (trial,) = stored().trials
+    assert trial.params == {"a=b": 0.25, "a": "c"}
+
+
 def test_recommend_and_where_are_those_of_the_optimizer(ok, line, stored):
     opt = reference(stored())
     best = opt.recommend()

@@ -20,7 +20,12 @@ def parse_params(pairs: Sequence[str], space: Space) -> dict[str, Any]:
     names = list(space.parameters)
     given = {}
     for pair in pairs:
+        # A name may have "=" in it, and so may a text: the longest name that fits is meant.
+        fitting = [known for known in names if pair.startswith(f"{known}=")]
         name, equals, text = pair.partition("=")
+        if fitting:
+            name = max(fitting, key=len)
+            text = pair[len(name) + 1 :]
         if not equals:
             raise DataError(f"{pair!r} is neither the number of a trial nor a parameter such as {names[0]}=...")
         if name not in space.parameters:

@@ -259,7 +259,7 @@ def _from_json(path: Path, key: str) -> tuple[float, float | None]:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise _NoValue("wrote no result file (XSTAR_RESULT_FILE)") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _NoValue(f"its result file is not JSON: {error}") from None
     sd: Any = None
     for part in key.split(".") if key else ():

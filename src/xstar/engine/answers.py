@@ -14,6 +14,7 @@ import numpy as np
 from xstar.acquisition import PES
 from xstar.beliefs import OptimumPosterior
 from xstar.engine.model import Model
+from xstar.engine.scaling import LARGEST
 from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.numerics.groups import groups_of
@@ -57,7 +58,9 @@ def optimum_posterior(model: Model, num_samples: int) -> OptimumPosterior:
     space = model.settings.space
     rows, best, here = model.sample_optima(num_samples, Seeds(model.settings.seed).optimum())
     gained = best - here > ROUNDING * np.maximum(np.abs(best), 1.0)
-    regret = np.where(gained, np.maximum(model.scaling.inverse(best) - model.scaling.inverse(here), 0.0), 0.0)
+    # Two of the largest floats are too far apart for one.
+    half = 0.5 * model.scaling.inverse(best) - 0.5 * model.scaling.inverse(here)
+    regret = np.where(gained, 2.0 * np.clip(half, 0.0, 0.5 * LARGEST), 0.0)
     if not model.scaling.informative:
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]

@@ -106,7 +106,9 @@ class Scaling:
 
     def _beyond(self, v: HostArray) -> tuple[HostArray, HostArray]:
         """How far v is below `low` and above `high`, in widths."""
-        return np.maximum((self.low - v) / self.width, 0.0), np.maximum((v - self.high) / self.width, 0.0)
+        with np.errstate(over="ignore"):  # by the smallest widths
+            below, above = (self.low - v) / self.width, (v - self.high) / self.width
+        return np.clip(below, 0.0, LARGEST), np.clip(above, 0.0, LARGEST)
 
     def _warped(self, v: HostArray) -> HostArray:
         (below, above), far = self._beyond(v), self.warp.second_warp
@@ -128,4 +130,4 @@ def _unwarped(z: HostArray, far: float) -> HostArray:
 
 def _log_warp_slope(t: HostArray, far: float) -> HostArray:
     z = np.log1p(t)
-    return 1.0 / ((1.0 + t) * (1.0 + np.maximum(z - far, 0.0)))
+    return 1.0 / (1.0 + t) / (1.0 + np.maximum(z - far, 0.0))

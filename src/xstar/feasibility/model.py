@@ -23,7 +23,7 @@ from xstar.feasibility.penalized import Penalized
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel, Matern52
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import HostArray
+from xstar.numerics.arrays import HostArray, in_chunks, solve_lower
 from xstar.numerics.checks import instance, integer, positive, share
 from xstar.numerics.designs import sobol
 from xstar.numerics.normal import hazard, log_ndtr
@@ -143,15 +143,32 @@ class Feasibility:
         return self._mixed(log_ndtr((mean + self.mean[:, None]) / np.sqrt(1.0 + variance)))
 
     def log_probability_gradient(self, X: HostArray) -> tuple[HostArray, HostArray]:
-        """The same with its gradient (m, d)."""
-        mean, variance, mean_slope, variance_slope = self.post.predict_gradient(X)
-        root = np.sqrt(1.0 + variance)
-        z = (mean + self.mean[:, None]) / root
-        each = log_ndtr(z)
-        value = self._mixed(each)
-        slope = mean_slope / root[..., None] - (0.5 * z / root**2)[..., None] * variance_slope
-        share = np.exp(each + self.log_weight[:, None] - value)
-        return value, np.sum((share * hazard(z))[..., None] * slope, axis=0)
+        """The same with its gradient (m, d).
+
+        The gradient is that of a sum over all results and hyperparameters of covariances with x, each with the weight
+
+            share hazard(z) (alpha / root + z / root^2 K^{-1} k),    root^2 = 1 + variance
+
+        so that gradients of single covariances, d times as many numbers, are not written out.
+        """
+        post = self.post
+
+        def block(x: HostArray) -> tuple[HostArray, HostArray]:
+            cross = post.kernel.covariance(post.hyper, x, post.data.X)
+            whitened = post.whiten(np.swapaxes(cross, -1, -2))
+            variance = np.maximum(post.hyper.variance[:, None] - np.sum(whitened * whitened, axis=-2), 0.0)
+            root = np.sqrt(1.0 + variance)
+            z = ((cross @ post.alpha[..., None])[..., 0] + self.mean[:, None]) / root
+            each = log_ndtr(z)
+            value = self._mixed(each)
+            steep = np.exp(each + self.log_weight[:, None] - value) * hazard(z)
+            explained = np.swapaxes(solve_lower(post.factor, whitened, transpose=True), -1, -2)
+            weights = (steep / root)[..., None] * post.alpha[:, None, :] + (steep * z / root**2)[..., None] * explained
+            return value, np.sum(post.kernel.pull_back(post.hyper, x, post.data.X, weights), axis=0)
+
+        numbers = 4 * post.data.count * len(self.mean)
+        value, gradient = in_chunks(block, np.asarray(X, dtype=np.float64), numbers, (-1, -2))
+        return value, gradient
 
     def is_likely(self, X: HostArray) -> HostArray:
         """Whether evaluations at points (m, d) are likely to be feasible, shape (m,)."""
@@ -171,9 +188,13 @@ class Feasibility:
         self, X: HostArray, power: float = 0.0, steepness: float | None = None
     ) -> tuple[HostArray, HostArray]:
         """The same with its gradient (m, d)."""
-        log_p, slope = self.log_probability_gradient(X)
         steep = self.settings.steepness if steepness is None else steepness
+        log_p, slope = self.log_probability(X), np.zeros(X.shape)
         below = log_p < self.floor
+        # Where evaluations are likely to be feasible, nothing is added that has a slope.
+        sloping = below | (power != 0.0)
+        if sloping.any():
+            slope[sloping] = self.log_probability_gradient(X[sloping])[1]
         return power * log_p + steep * below * (log_p - self.floor), (power + steep * below)[:, None] * slope
 
     def restrict(self, objective: Objective) -> Penalized:

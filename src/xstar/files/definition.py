@@ -133,7 +133,7 @@ class Definition:
             raise FileError(f"there is no file {str(path)!r}.") from error
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(f"{str(path)!r} cannot be read: {error}.") from error
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets without end
             raise FileError(f"{str(path)!r} is not valid TOML: {error}.") from error
         try:
             return cls.parse(table, path.stem)

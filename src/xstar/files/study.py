@@ -41,6 +41,8 @@ MISSING: dict[str, dict[str, Any]] = {
     "ModelSettings": {"caution": 0.0, "caution_among_tested": 0.0},
 }
 """Settings that older files lack, as they were then."""
+WRONG = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+"""What is raised when a file has something else where it should have numbers, texts, lists or objects."""
 PARAMETERS: dict[str, type[Parameter]] = {
     "real": Real,
     "integer": Integer,
@@ -75,7 +77,7 @@ def read(path: str | Path) -> SavedStudy:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise FileError(f"there is no file {name!r}.") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise FileError(f"{name!r} cannot be read as a study: {error}.") from error
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise FileError(f'{name!r} is not a study: it lacks "format": "{FORMAT}".')
@@ -93,7 +95,7 @@ def read(path: str | Path) -> SavedStudy:
         )  # fmt: skip
     except XstarError as error:
         raise FileError(f"{name!r} is damaged: {error}") from error
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except WRONG as error:
         raise FileError(f"{name!r} is damaged: {type(error).__name__}: {error}.") from error
 
 
@@ -206,6 +208,8 @@ def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
     state = stored["state"]
     if state not in STATES:
         raise ValueError(f"trial {number} has the state {state!r}")
+    if stored["reason"] is not None and not isinstance(stored["reason"], str):
+        raise ValueError(f"trial {number} has the reason {stored['reason']!r}")
     value, sd = check_value(stored["value"]), stored["sd"]
     if (state == "done") != (value is not None):
         raise ValueError(f"trial {number} is {state} and has the value {stored['value']!r}")

@@ -136,27 +136,38 @@ class Choice:
     @property
     def width(self) -> int:
         """Columns."""
-        return int(self._places.shape[1])
+        return self.levels if self._equally_far else int(self._places.shape[1])
+
+    @property
+    def _equally_far(self) -> bool:
+        """Whether each alternative has a column of its own."""
+        return self.points is None and self.levels > 2
 
     @cached_property
     def _places(self) -> HostArray:
         """Of the alternatives, (levels, width)."""
         if self.points is not None:
             return np.array(self.points)
-        return np.arange(self.levels, dtype=np.float64)[:, None] if self.levels <= 2 else _equally_far(self.levels)
+        return np.eye(self.levels) * math.sqrt(0.5) if self._equally_far else np.arange(self.levels)[:, None] * 1.0
 
     @property
     def ends(self) -> tuple[HostArray, HostArray]:
         """The smallest and the largest value of each column."""
+        if self._equally_far:
+            return np.zeros(self.levels), np.full(self.levels, math.sqrt(0.5))
         return np.min(self._places, axis=0), np.max(self._places, axis=0)
 
     def encode(self, index: HostArray) -> HostArray:
         """Return the columns (..., width) of alternatives counted from 0."""
-        return np.asarray(self._places[np.asarray(index, dtype=np.int64)])
+        chosen = np.asarray(index, dtype=np.int64)
+        if not self._equally_far:
+            return np.asarray(self._places[chosen])
+        # Without a table of all: of thousands it would be a large one.
+        return np.where(chosen[..., None] == np.arange(self.levels), math.sqrt(0.5), 0.0)
 
     def index(self, columns: HostArray) -> HostArray:
         """Return the alternative of each row of columns (..., width), the nearest one."""
-        if self.points is None and self.width > 1:
+        if self._equally_far:
             return np.asarray(np.argmax(columns, axis=-1))
         return np.asarray(np.argmin(np.sum((columns[..., None, :] - self._places) ** 2, axis=-1), axis=-1))
 
@@ -350,11 +361,6 @@ class Domain:
         moved = X.copy()
         moved[:, columns] = new
         return moved
-
-
-def _equally_far(levels: int) -> HostArray:
-    """Points at distance 1 from each other."""
-    return np.asarray(np.eye(levels) * math.sqrt(0.5))
 
 
 def _is_coarse(block: Block) -> bool:

@@ -101,12 +101,17 @@ class MixedSearch:
         screened = np.where(walk.banned(points), -np.inf, to_numpy(values))
         count = self.num_starts or min(4 + len(self.domain.blocks), 12)
         picked = to_numpy(pick_basins(move(screened, values), move(points, values), count))
-        x, best = walk.ascend(points[picked], walk.values(points[picked]))
+        x, best = walk.ascend(points[picked], walk.values(points[picked]), rough=not complete)
         x, best = walk.step(*_best_part(x, best, self.settings.kept_one_in))
+        moved = np.ones(len(x), dtype=bool)
         for _ in range(0 if complete else self.settings.num_rounds - 1):
+            # Where no discrete move has led on, a local search would only go on where the last one has ended.
+            there, climbed = walk.ascend(x[moved], best[moved], problems=np.flatnonzero(moved))
+            x[moved], best[moved] = there, climbed
             before = best
-            x, best = walk.step(*walk.ascend(x, best))
-            if np.all(best <= before):
+            x, best = walk.step(x, best)
+            moved = np.any(best > before, axis=1)
+            if not moved.any():
                 break
         if not np.array_equal(self.domain.discrete, ~self.domain.uncountable):
             # Fine lattices were searched with the others and then rounded: now the others, with all lattices held.
@@ -156,18 +161,26 @@ class _Walk:
         """Which legal points (N, d) are forbidden."""
         return np.zeros(len(rows), dtype=bool) if self.forbidden is None else self.forbidden.has(rows)
 
-    def ascend(self, x: HostArray, best: HostArray, held: HostArray | None = None) -> tuple[HostArray, HostArray]:
-        """Search over the coordinates that are not held (default: the coarse ones are), round, keep what got better."""
+    def ascend(
+        self, x: HostArray, best: HostArray, held: HostArray | None = None,
+        *, problems: HostArray | None = None, rough: bool = False,
+    ) -> tuple[HostArray, HostArray]:  # fmt: skip
+        """Search over the coordinates that are not held (default: the coarse ones are), round, keep what got better.
+
+        Of some functions (P',), by default of all; `rough` tells good hills from bad ones.
+        """
         held = self.domain.discrete if held is None else held
         if held.all():
             return x, best
+        which = np.arange(len(x)) if problems is None else problems
+        evaluate = _Held(self.objective, held).evaluate
         lower = move(np.zeros(x.shape[-1]), self.like)
         found = ascend(
-            _Held(self.objective, held).evaluate, move(x, self.like), lower, lower + 1.0,
-            max_iterations=self.settings.mixed_iterations,
+            lambda points, rows: evaluate(points, which[rows]), move(x, self.like), lower, lower + 1.0,
+            max_iterations=self.settings.mixed_rough_iterations if rough else self.settings.mixed_iterations,
         )  # fmt: skip
         higher = self.domain.snap(np.where(held, x, to_numpy(found.x)))
-        return self._better(x, best, higher, self.values(higher))
+        return self._better(x, best, higher, self.values(higher, which))
 
     def step(self, x: HostArray, best: HostArray) -> tuple[HostArray, HostArray]:
         """Take the best discrete neighbour, again and again until none is better."""

@@ -37,6 +37,8 @@ class SearchSettings:
         From one choice, so many others are tried at most in one move.
     mixed_iterations : int
         Iterations of a local search in such a domain.
+    mixed_rough_iterations : int
+        Those of the first local search there, after which the best starts go on.
     kept_one_in : int
         After the first round, one in so many goes on.
     max_slope : float
@@ -64,6 +66,7 @@ class SearchSettings:
     max_moves: int = 12
     max_alternatives: int = 12
     mixed_iterations: int = 40
+    mixed_rough_iterations: int = 15
     kept_one_in: int = 3
     max_slope: float = 1e-3
     perturbation_scales: tuple[float, ...] = (1e-1, 1e-2, 1e-3)
@@ -71,7 +74,7 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         for name in ("num_finished", "num_own_starts", "rough_iterations", "num_rounds", "max_moves",
-                     "max_alternatives", "mixed_iterations", "kept_one_in"):  # fmt: skip
+                     "max_alternatives", "mixed_iterations", "mixed_rough_iterations", "kept_one_in"):  # fmt: skip
             integer(getattr(self, name), name, 1)
         for name in ("max_enumerated", "num_perturbations"):
             integer(getattr(self, name), name, 0)

@@ -43,7 +43,16 @@ class Listed(Parameter):
     def index(self, value: Any) -> int | None:
         """The position of an alternative; None if it is not one."""
         wanted = plain(value)
-        return next((k for k, choice in enumerate(self.alternatives) if same(choice, wanted)), None)
+        if not (_has_key(wanted) and self._by_key is not None):
+            return next((k for k, choice in enumerate(self.alternatives) if same(choice, wanted)), None)
+        return self._by_key.get((type(wanted), wanted))
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[type, Any], int] | None:
+        """The positions of alternatives that are all texts or numbers, so that thousands are found at once."""
+        if not all(map(_has_key, self.alternatives)):
+            return None
+        return {(type(choice), choice): k for k, choice in enumerate(self.alternatives)}
 
     def accept(self, value: Any, name: str) -> Any:
         position = self.index(value)
@@ -242,10 +251,21 @@ def _listed(parameter: Listed, given: Any, example: str, kind: str) -> tuple[Any
     values = tuple(plain(value) for value in given)
     if not values:
         raise ParameterError(parameter, f"needs a list of {kind}s, for example {example}; received {given!r}.")
+    known = {(type(value), value) for value in values if _has_key(value)}
+    others = [value for value in values if not _has_key(value)]
+    if len(known) + len(others) == len(values) and not any(
+        same(value, other) for k, value in enumerate(others) for other in others[:k]
+    ):
+        return values
     for k, value in enumerate(values):
         if any(same(value, other) for other in values[:k]):
             raise ParameterError(parameter, f"has the {kind} {value!r} twice.")
     return values
+
+
+def _has_key(value: Any) -> bool:
+    """Whether two values are the same exactly if their types and they themselves are equal, hashes included."""
+    return type(value) in (str, int, bool) or (type(value) is float and value == value)  # noqa: PLR0124
 
 
 def _as_many(parameter: Categorical, rows: Sequence[Any]) -> Sequence[Any]:

@@ -28,6 +28,8 @@ FINEST = 1e-9
 """Floats that are farther apart than this share of a range are steps in it: points between them are none."""
 STRAIGHT = 1e-5
 """A logarithm over a range whose ends differ by no more than this share is a straight line to rounding."""
+MOST_STEPS = 1e15
+"""Of a range: floats tell no more apart."""
 SHOWN = 1e-4
 """Differences that are smaller than this share of a range are not shown."""
 DIGITS = 4
@@ -169,6 +171,8 @@ class Real(Parameter):
             )
         if self.step is not None and (not is_finite(self.step) or self.step <= 0.0):
             raise ParameterError(self, f"needs a step above zero; received step={self.step!r}.")
+        if self.step is not None and (self.high / 2 - self.low / 2) / self.step > MOST_STEPS / 2:
+            raise ParameterError(self, f"has more than {MOST_STEPS:.0e} steps; leave the step out.")
         if self.step is not None and self.log:
             raise ParameterError(self, "has a step and log=True; it can have one of the two.")
 
@@ -240,7 +244,8 @@ class Real(Parameter):
     def contains(self, value: float) -> bool:
         if self.step is not None:
             level = (value - self.low) / self.step
-            return abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
+            inside = -1.0 < level < self._lattice.levels  # which nothing infinite is
+            return inside and abs(level - round(level)) < ON_LATTICE and 0 <= round(level) < self._lattice.levels
         return self.low <= value <= self.high
 
 

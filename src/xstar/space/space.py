@@ -21,6 +21,10 @@ from xstar.space.foreign import Bounds, got, is_bounds, pairs_of, parameter_of
 from xstar.space.listed import same
 from xstar.space.parameters import Parameter
 
+FARTHEST = 1e6
+"""Points of the cube that are farther away are taken to be here: they tell as little of it, and distances to them have
+squares."""
+
 
 class Space:
     """Named parameters.
@@ -189,7 +193,7 @@ class Space:
     def encode(self, params: Mapping[str, Any]) -> HostArray:
         """The row (d,) of accepted parameters."""
         parts = [self.parameters[name].encode(params[name]) for name in self.free]
-        return np.concatenate(parts) if parts else np.array([0.5])
+        return np.clip(np.concatenate(parts), -FARTHEST, FARTHEST) if parts else np.array([0.5])
 
     def decode(self, row: HostArray) -> dict[str, Any]:
         """Legal parameters from a row (d,)."""
