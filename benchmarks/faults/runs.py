@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.faults.counts import Counts, moments
-from benchmarks.faults.processes import CRASHED, Child, wait_until
+from benchmarks.faults.processes import Child, wait_until
 from benchmarks.faults.studies import Found, Study, told
 
 KILLS = 2
@@ -80,7 +80,8 @@ def _finish(counts: Counts, study: Study, safe: dict[int, float]) -> None:
         code = child.wait()
         if code != 0:
             counts.count("lost", 1, f"a new worker of {study.folder.name} ends with {code}: {child.text()[-500:]}")
-        if code is None or code == CRASHED:
+        if not study.exists():
+            counts.count("places_lost", study.budget, f"{study.folder.name} cannot be opened")
             return
     found = study.look()
     _compare(counts, study, safe, found)

@@ -7,13 +7,16 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
 import pytest
+import sqlalchemy
 from hypothesis import given, settings
 from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.storages import RDBStorage
+from optuna.storages._rdb.models import BaseModel
 
 from tests.files.test_definition import TABLES
 from xstar import Optimizer
@@ -511,6 +514,19 @@ def test_tables_that_another_worker_is_making_are_waited_for(define, isolated):
 def names_in(path):
     with closing(sqlite3.connect(path)) as connection:
         return [name for (name,) in connection.execute("SELECT study_name FROM studies")]
+
+
+@pytest.mark.parametrize("made", [1, 5, 12])
+def test_a_worker_that_was_killed_while_it_made_the_tables(ok, cli, define, folder, monkeypatch, made):
+    """Whoever may create a study goes on with them."""
+    monkeypatch.setattr(studies, "STORAGE", replace(studies.STORAGE, connect_seconds=0))
+    engine = sqlalchemy.create_engine(f"sqlite:///{folder}/study.db")
+    for table in BaseModel.metadata.sorted_tables[:made]:
+        table.create(engine)
+    engine.dispose()
+    assert cli("status", define(method="random")).code == 2
+    ok("tell", "study.toml", "x=0.5", "1")
+    assert ok("status", "study.toml", "--json").json["trials"] == {"done": 1}
 
 
 WRITES = """
