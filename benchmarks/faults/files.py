@@ -86,7 +86,7 @@ def _save_when(what: str, tries: int, place: Path, trouble: Callable[[], None], 
 
 def _save(path: Path, trouble: Callable[[], None]) -> str | None:
     """What the error says."""
-    larger = saves.study(2, 2000)
+    larger = saves.study(2, 600)
     trouble()
     try:
         larger.save(path)

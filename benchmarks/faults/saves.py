@@ -20,6 +20,9 @@ TRIALS = 100
 Content = tuple[float, int]
 """The number of the kill, which is the first value of the study, and how many trials it has."""
 
+DAMAGED = (-1.0, 0)
+"""What is in a file that cannot be read."""
+
 
 def kill_saves(count: int, rng: np.random.Generator, folder: Path) -> Counts:
     """Kill processes that save a study after every result."""
@@ -60,6 +63,7 @@ def _kill_once(counts: Counts, moment: float, path: Path, before: Content | None
     try:
         found = _content(path)
     except xstar.XstarError as error:
+        found = DAMAGED
         counts.count("half_written", 1, str(error))
     counts.count("lost", found not in expected, f"the file has {found}; {expected} would be right")
     optimizer.save(path)

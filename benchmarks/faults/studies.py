@@ -34,6 +34,7 @@ y = {{ low = 0.0, high = 1.0 }}
 [run]
 budget = {budget}
 workers = 2
+grace = 1.0
 command = ["sh", "-c", "cd {folder}; {program}"]
 """
 TOLD = re.compile(r"^\d+/\d+  #(\d+)  .*->  (\S+)  \(", re.MULTILINE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.published import accuracy, campaign, core, gpu, growth, readme, regret, speed, studies
+from benchmarks.published import accuracy, campaign, core, gpu, growth, readme, regret, speed, studies, trust
 from benchmarks.published.markdown import Lines, fill, stale
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +89,7 @@ PAGES = (
             "recommendation": campaign.recommendation,
         },
     ),
+    Page("docs/trust.md", {"kills": trust.kills, "situations": trust.situations, "soak": trust.soak}),
     Page("docs/optuna.md", {"through_optuna": regret.through_optuna, "latency": regret.latency}),
     Page(
         "docs/experiments.md",
