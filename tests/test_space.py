@@ -1,4 +1,5 @@
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -550,6 +551,19 @@ def without_address(given):
 )
 def test_what_other_libraries_write_is_understood(described, parameter):
     assert Space({"svc__C": described}) == Space({"svc__C": parameter})
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [Real(0.0, 1.0), Real(0.0, 1.0, step=0.1), Integer(1, 5), Categorical(["u", "v"]), Ordinal([1, 2])],
+    ids=str,
+)
+def test_a_parameter_that_was_used_is_pickled_as_it_was(parameter):
+    before = pickle.dumps(parameter)
+    space = Space(x=parameter)
+    space.decode(space.encode(space.anywhere))
+    assert pickle.dumps(parameter) == before
+    assert pickle.loads(before) == parameter
 
 
 def test_ten_thousand_choices_are_told_apart_without_comparing_all_pairs(monkeypatch):

@@ -27,7 +27,7 @@ from xstar.engine.calibration import calibration
 from xstar.engine.evidence import noise_of
 from xstar.engine.importance import importance
 from xstar.engine.suggest import needs_model, suggest
-from xstar.errors import DataError, DegradedWarning, FileError, SettingsError, SpaceExhausted, TrialError, XstarError
+from xstar.errors import DataError, DegradedWarning, FileError, SpaceError, SpaceExhausted, TrialError, XstarError
 from xstar.files import study, tables
 from xstar.files.frames import frame_of
 from xstar.files.tables import TableLike
@@ -854,7 +854,9 @@ class Optimizer:
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
         try:
             return optimizer._knowing(saved.trials, optimizer._models)
-        except (TrialError, SettingsError, *study.WRONG) as error:
+        except (XstarError, *study.WRONG) as error:
+            if space is not None and isinstance(error, SpaceError):
+                raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
 
     # Inside

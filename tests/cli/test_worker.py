@@ -711,6 +711,20 @@ def test_no_program_outlives_a_worker_that_was_killed(script, define, ended):
     assert ended("pid")
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_nor_does_one_of_which_the_guardian_was_not_told(script, define, ended, folder, monkeypatch):
+    """The worker was killed between beginning the program and saying so."""
+    define(run="budget = 4", method="random")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    (folder / "sitecustomize.py").write_text(
+        "import xstar.cli.guardian as module\nmodule.Guardian._say = lambda *_: None\n"
+    )
+    line = "sleep 3600 & echo $! > child; echo $$ > pid; kill -KILL $PPID; sleep 3600"
+    assert script("run", "study.toml", *shell(line)).code == -signal.SIGKILL
+    assert ended("child")
+    assert ended("pid")
+
+
 def test_two_workers_in_one_file(start, ok, define, stored, folder):
     """Twelve evaluations, no more and no fewer, each once; the first of each worker waits for the other one."""
     define(run="budget = 12", method="random")

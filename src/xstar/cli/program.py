@@ -133,6 +133,7 @@ class Program:
             "XSTAR_PARAMS": text,
             "XSTAR_TRIAL": str(number),
             **{f"XSTAR_{name.upper()}": str(path) for name, path in files.items()},
+            **({} if guardian is None else guardian.environment),
         }
         began = time.monotonic()
         for attempt in range(1, self.retries + 2):

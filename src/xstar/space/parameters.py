@@ -71,6 +71,10 @@ class Parameter(ABC):
                 parts.append(f"{item.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its settings: what was computed from them meanwhile is no part of it, for a copy or a hash."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+
     def show(self, value: Any, unit: bool = True) -> str:
         """Return a value as a person writes it: rounded to what it means in its range, and with its unit.
 
