@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.published import accuracy, calibration, campaign, core, gpu, growth, readme, regret, speed, studies
+from benchmarks.published import (
+    accuracy,
+    calibration,
+    campaign,
+    core,
+    gpu,
+    growth,
+    readme,
+    regret,
+    speed,
+    studies,
+    trust,
+)
 from benchmarks.published.markdown import Lines, fill, stale
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +101,16 @@ PAGES = (
             "recommendation": campaign.recommendation,
         },
     ),
-    Page("docs/trust.md", {"calibration": calibration.calibration, "calibration_worst": calibration.worst}),
+    Page(
+        "docs/trust.md",
+        {
+            "kills": trust.kills,
+            "situations": trust.situations,
+            "soak": trust.soak,
+            "calibration": calibration.calibration,
+            "calibration_worst": calibration.worst,
+        },
+    ),
     Page("docs/optuna.md", {"through_optuna": regret.through_optuna, "latency": regret.latency}),
     Page(
         "docs/experiments.md",

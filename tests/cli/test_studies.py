@@ -2,16 +2,21 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
 import pytest
+import sqlalchemy
 from hypothesis import given, settings
 from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.storages import RDBStorage
+from optuna.storages._rdb.models import BaseModel
 
 from tests.files.test_definition import TABLES
 from xstar import Optimizer
@@ -509,6 +514,39 @@ def test_tables_that_another_worker_is_making_are_waited_for(define, isolated):
 def names_in(path):
     with closing(sqlite3.connect(path)) as connection:
         return [name for (name,) in connection.execute("SELECT study_name FROM studies")]
+
+
+@pytest.mark.parametrize("made", [1, 5, 12])
+def test_a_worker_that_was_killed_while_it_made_the_tables(ok, cli, define, folder, monkeypatch, made):
+    """Whoever may create a study goes on with them."""
+    monkeypatch.setattr(studies, "STORAGE", replace(studies.STORAGE, connect_seconds=0))
+    engine = sqlalchemy.create_engine(f"sqlite:///{folder}/study.db")
+    for table in BaseModel.metadata.sorted_tables[:made]:
+        table.create(engine)
+    engine.dispose()
+    assert cli("status", define(method="random")).code == 2
+    ok("tell", "study.toml", "x=0.5", "1")
+    assert ok("status", "study.toml", "--json").json["trials"] == {"done": 1}
+
+
+WRITES = """
+import os, sqlite3, sys
+connection = sqlite3.connect("study.db", isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN")
+connection.execute("CREATE TABLE large (text)")
+connection.executemany("INSERT INTO large VALUES (?)", [("x" * 4000,)] * 50)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_file_that_a_process_was_writing_when_it_was_killed(ok, define, folder):
+    """What it had begun is rolled back, by whoever looks first."""
+    ok("tell", define(method="random"), "x=0.5", "1")
+    subprocess.run([sys.executable, "-c", WRITES], check=False)
+    assert (folder / "study.db-journal").stat().st_size
+    assert ok("status", "study.toml", "--json").json["trials"] == {"done": 1}
+    assert not (folder / "study.db-journal").exists()
 
 
 def test_a_copy_of_the_file_is_a_copy_of_the_study(ok, define):

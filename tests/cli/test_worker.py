@@ -615,6 +615,19 @@ def test_nothing_is_begun_after_an_interruption(cli, define, monkeypatch, stored
     assert not Path("begun").exists()
 
 
+def test_a_file_that_may_not_be_written_to_is_not_waited_for(cli, ok, define, stored, monkeypatch):
+    ok("run", define(method="random"), "--budget", "2", *ECHO)
+
+    def refuse(*_, **__):
+        raise sqlalchemy.exc.OperationalError("UPDATE", {}, Exception("attempt to write a readonly database"))
+
+    monkeypatch.setattr(RDBStorage, "set_trial_state_values", refuse)
+    answer = cli("run", "study.toml", "--budget", "3", *ECHO)
+    assert answer.code == 1
+    assert "the study cannot be written to: attempt to write a readonly database." in answer.err
+    assert states(stored()) == ["done", "done", "waiting"]
+
+
 # Signals, in processes of their own. The programs send them to their worker.
 
 

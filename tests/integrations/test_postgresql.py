@@ -1,16 +1,11 @@
 """Studies in a real PostgreSQL server, which is started here: many workers, dead workers, a server that goes away."""
 
 import contextlib
-import itertools
 import os
-import random
-import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import optuna
@@ -18,6 +13,7 @@ import psycopg
 import pytest
 from optuna.trial import TrialState
 
+from benchmarks.faults.postgresql import NoServer, serving
 from tests.integrations.guide import write_programs
 from tests.integrations.worker import branin, sampler, storage
 from tests.waiting import HANG, finish, wait_until
@@ -29,88 +25,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalW
 WORKER = Path(__file__).parent / "worker.py"
 
 
-def find_binaries():
-    """The folder of the newest server on this machine, or None."""
-    folders = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin"),
-        key=lambda folder: [int(number) for number in re.findall(r"\d+", folder.parent.name)],
-    )
-    on_path = shutil.which("initdb")
-    return next((folder for folder in reversed(folders) if (folder / "initdb").exists()), None) or (
-        Path(on_path).resolve().parent if on_path else None
-    )
-
-
-def find_user():
-    """As whom to run the server, which refuses to run as root: postgres or nobody then, otherwise who we are."""
-    if os.geteuid() != 0:
-        return None
-    import pwd
-
-    known = {entry.pw_name: entry for entry in pwd.getpwall()}
-    return known.get("postgres") or known.get("nobody") or pytest.skip("PostgreSQL does not run as root")
-
-
-def find_port():
-    """One that nobody listens on, and that the system gives to no client while the server is away."""
-    for port in itertools.islice(iter(lambda: random.randint(15_000, 30_000), None), 100):
-        with socket.socket() as free, contextlib.suppress(OSError):
-            free.bind(("127.0.0.1", port))
-            return port
-    raise OSError("no port of a hundred is free")
-
-
-class Server:
-    """A server of its own in a temporary folder, on a free port of this machine only."""
-
-    def __init__(self, binaries, folder, user):
-        self.binaries, self.folder, self.data = binaries, folder, folder / "data"
-        self.who = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        self._run("initdb", "--no-sync", "--auth=trust", "--username=tester", "--encoding=UTF8", "--locale=C")
-        self.port = find_port()
-
-    def _run(self, program, *arguments):
-        command = [str(self.binaries / program), f"--pgdata={self.data}", *arguments]
-        done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False, **self.who
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-
-    def start(self):
-        settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-        self._run(
-            "pg_ctl",
-            "start",
-            "--wait",
-            f"--timeout={HANG:.0f}",
-            f"--log={self.folder / 'log'}",
-            f"--options={settings}",
-        )
-
-    def stop(self):
-        self._run("pg_ctl", "stop", "--mode=immediate", f"--timeout={HANG:.0f}")
-
-    @property
-    def url(self):
-        return f"postgresql+psycopg://tester@127.0.0.1:{self.port}/postgres"
-
-
 @pytest.fixture(scope="module")
 def server():
-    binaries = find_binaries()
-    if binaries is None:
-        pytest.skip("no PostgreSQL server on this machine (initdb is neither in /usr/lib/postgresql nor on PATH)")
-    user = find_user()
-    # Not pytest's own folder: only its owner may enter that one, and the server is another user.
-    with tempfile.TemporaryDirectory(prefix="xstar-postgresql-") as name:
-        if user is not None:
-            os.chown(name, user.pw_uid, user.pw_gid)
-        running = Server(binaries, Path(name), user)
-        running.start()
-        try:
+    try:
+        with serving() as running:
             yield running
-        finally:
-            running.stop()
+    except NoServer as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from sqlalchemy.engine import URL, make_url
 
 from xstar.errors import FileError, SettingsError, XstarError
 from xstar.files.definition import Definition
-from xstar.integrations.optuna import XstarSampler, records
+from xstar.integrations.optuna import XstarSampler, adapter, records
 from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.optimizer import Optimizer
 
@@ -46,6 +46,8 @@ PRIVATE = ("storage", "run")
 """What is not kept in the study: passwords may be in it."""
 OPTUNAS_TABLES = frozenset({"studies", "version_info"})
 """Those by which a file of Optuna's is recognized."""
+COLUMNS = "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
+"""All columns of all tables of an SQLite file."""
 SAME_MOMENT = re.compile("already exists|UNIQUE constraint|duplicate key", re.IGNORECASE)
 """What databases say when a table, or a row, has just been made by another process."""
 
@@ -193,21 +195,38 @@ def _check_file(path: Path, may_create: bool, is_database: bool) -> None:
         return
     tables, began = _tables_of(path), time.monotonic()
     # Another worker may be making them, one after the other.
-    while 0 < len(tables & OPTUNAS_TABLES) < len(OPTUNAS_TABLES) and time.monotonic() - began < STORAGE.connect_seconds:
+    while (
+        0 < len(tables.keys() & OPTUNAS_TABLES) < len(OPTUNAS_TABLES)
+        and time.monotonic() - began < STORAGE.connect_seconds
+    ):
         time.sleep(0.05)
         tables = _tables_of(path)
-    if not tables >= OPTUNAS_TABLES and (tables or not may_create):
+    # One that was killed while it made them leaves some; whoever may create goes on.
+    if not tables.keys() >= OPTUNAS_TABLES and not (may_create and tables.items() <= adapter.tables().items()):
         raise FileError(f"{str(path)!r} is an SQLite file without Optuna studies.")
 
 
-def _tables_of(path: Path) -> set[str]:
-    """The names of the tables of an SQLite file."""
+def _tables_of(path: Path) -> dict[str, frozenset[str]]:
+    """The tables of an SQLite file, and the names of their columns."""
     try:
-        where = f"{path.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(where, uri=True, timeout=STORAGE.lock_seconds)) as connection:
-            return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        try:
+            return _read_tables(path, "ro")
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error):
+                raise
+            # A process was killed while it wrote: the file has to be rolled back before it can be read.
+            return _read_tables(path, "rw")
     except sqlite3.Error as error:
         raise FileError(f"{str(path)!r} cannot be opened as a study: {error}.") from error
+
+
+def _read_tables(path: Path, mode: str) -> dict[str, frozenset[str]]:
+    where = f"{path.resolve().as_uri()}?mode={mode}"
+    with closing(sqlite3.connect(where, uri=True, timeout=STORAGE.lock_seconds)) as connection:
+        found: dict[str, set[str]] = {}
+        for table, column in connection.execute(COLUMNS):
+            found.setdefault(table, set()).add(column)
+    return {table: frozenset(columns) for table, columns in found.items()}
 
 
 def _is_journal(path: Path) -> bool:

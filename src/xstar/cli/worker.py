@@ -40,6 +40,8 @@ DEATHS = "xstar:deaths"
 """The user attribute that names the trials with these parameters whose workers died."""
 OUTAGE = (sqlalchemy.exc.DBAPIError, sqlalchemy.exc.InvalidRequestError, optuna.exceptions.StorageInternalError)
 """What is raised when a database does not answer."""
+READ_ONLY = "readonly database"
+"""What SQLite says of a file that may not be written to: waiting is no help."""
 
 T = TypeVar("T")
 
@@ -225,6 +227,11 @@ class Worker:
             try:
                 return action()
             except OUTAGE as error:
+                if READ_ONLY in brief(error):
+                    raise StorageLost(
+                        f"the study cannot be written to: {brief(error)} Results that were not told are in the logs; "
+                        "when it can be written to, the same command, on this machine, goes on with them."
+                    ) from error
                 if time.monotonic() + pause > min(until, self._stop_by) or self._asked_to_stop > 1:
                     raise
                 self.console.note(f"the storage does not answer and is tried again: {brief(error)}")

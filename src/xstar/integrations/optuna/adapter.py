@@ -7,6 +7,7 @@ is raised, this is the file to look at:
     Trial._suggest, Trial._relative_params, Trial._cached_frozen_trial         a trial that gets its parameters from us
     BaseHeartbeat._get_stale_trial_ids, storages._heartbeat                    signs of life
     BaseDistribution._contains                                                 whether a distribution has a value
+    storages._rdb.models.BaseModel                                             the tables of a database
     system attributes fixed_params, failed_trial, retry_history                what was enqueued, what was begun again
 
 Storages themselves have a public interface, but a study does not hand out its own.
@@ -23,6 +24,7 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.storages import BaseStorage
 from optuna.storages._heartbeat import is_heartbeat_enabled
+from optuna.storages._rdb.models import BaseModel
 from optuna.trial import FrozenTrial, TrialState
 
 MOST_TRIALS = 2**31
@@ -34,6 +36,12 @@ MOST_TRIALS = 2**31
 def storage_of(study: optuna.Study) -> BaseStorage:
     """Return the storage of a study."""
     return study._storage
+
+
+def tables() -> dict[str, frozenset[str]]:
+    """Return the tables that Optuna makes in a database, with the names of their columns; that of migrations, too."""
+    made = {name: frozenset(table.columns.keys()) for name, table in BaseModel.metadata.tables.items()}
+    return {**made, "alembic_version": frozenset({"version_num"})}
 
 
 def id_of_study(study: optuna.Study) -> int:
