@@ -252,9 +252,9 @@ class XstarSampler(BaseSampler):
         SettingsError
             If the parameters are not known yet.
         """
-        return self._whole(study, search_space).optimizer
+        return self.whole(study, search_space).optimizer
 
-    def _whole(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Snapshot:
+    def whole(self, study: Study, search_space: Mapping[str, BaseDistribution] | None = None) -> Snapshot:
         """The study as it is now."""
         trials = study.get_trials(deepcopy=False)
         known = search_space or self.search_space or records.common_distributions(trials)
@@ -429,7 +429,7 @@ def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimiz
     """
     _check_single(study)
     own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler()
-    snapshot = (sampler or own)._whole(study)
+    snapshot = (sampler or own).whole(study)
     for remark in snapshot.remarks:
         warnings.warn(f"study {study.study_name!r}: {remark}", UserWarning, stacklevel=2)
     return snapshot.optimizer
