@@ -27,11 +27,13 @@ SMOKE = f"""
 import importlib, importlib.util, pkgutil, sys, xstar
 for name in {HEAVY!r}:
     assert importlib.util.find_spec(name) is None, name + " came with the wheel"
-for module in pkgutil.walk_packages(xstar.__path__, "xstar."):
+optional = lambda name: name.startswith({OPTIONAL!r}) or sys.exit(name + " cannot be imported")
+for module in pkgutil.walk_packages(xstar.__path__, "xstar.", optional):
     if not module.name.startswith({OPTIONAL!r}):
         importlib.import_module(module.name)
 result = xstar.maximize(lambda x: -((x[0] - 0.3) ** 2), [(0.0, 1.0)], budget=10, seed=0, progress=False)
 assert abs(result.x[0] - 0.3) < 0.02, result
+assert "<style>" in result.report("page.html").read_text(encoding="utf-8"), "the report has its style"
 print(sys.version.split()[0], "finds", round(float(result.x[0]), 3))
 """
 
