@@ -140,6 +140,13 @@ class TestWords:
             assert not any(row[key] for key in row if key.endswith(("finite", "converged", "dropped")))
             assert row["negative"] == 0
 
+    def test_nothing_is_lost(self):
+        """docs/trust.md: nothing is lost, left or missing; random studies have no problems."""
+        for row in read("faults").rows:
+            assert row["wrong"] == [], row
+        (row,) = read("soak").rows
+        assert (row["exceptions"], row["duplicates"], row["wrong"], row["problems"]) == (0, 0, 0, [])
+
     def test_the_core_beside_others(self):
         """docs/core.md: paths' maxima that L-BFGS-B misses, fewer likelihoods; the default search misses one mode."""
         rows = {(row["task"], row.get("n"), row["d"]): row for row in read("core").rows}
