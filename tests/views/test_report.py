@@ -10,42 +10,23 @@ import pytest
 
 import xstar
 from tests.hostile import IMAGE, SCRIPT, TEXTS
-from xstar import Categorical, Integer, Method, Optimizer, Ordinal, Real, Trial
-from xstar.acquisition import PES
+from tests.views import studies
+from tests.views.studies import METHOD
+from xstar import Categorical, Integer, Optimizer, Ordinal, Real, Trial
 from xstar.files.letters import visible
-from xstar.gp import MAP, Matern52
 from xstar.report import write_report
 from xstar.views import figures
 from xstar.views.drawing.static import to_svg
 from xstar.views.report import findings as report_findings
 
-METHOD = Method(Matern52(), MAP(), acquisition=PES(num_samples=5, num_features=64))
 MOST_ROWS = 30
 """Where a table is cut here."""
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
-@pytest.fixture(autouse=True)
-def few_samples(monkeypatch):
-    """A page shows 200 sampled optima; 12 are enough here."""
-    where = Optimizer.where
-    monkeypatch.setattr(Optimizer, "where", lambda self, num_samples=12: where(self, 12))
-
-
-def told(space, function, count=8, failures=0, running=0, **settings):
-    """An optimizer with results at random points; failures come after them, running trials last."""
-    settings = {"method": METHOD, "num_initial": 3, **settings}
-    empty, rng = Optimizer(space, **settings), np.random.default_rng(3)
-    trials = []
-    for number in range(count + failures + running):
-        params = empty.space.decode(rng.uniform(size=empty.space.domain.dimension))
-        if number < count:
-            trials.append(Trial(number, params, "done", float(function(params))))
-        elif number < count + failures:
-            trials.append(Trial(number, params, "failed", reason="crashed"))
-        else:
-            trials.append(Trial(number, params))
-    return Optimizer.from_trials(trials, space, **settings)
+def told(space, function, count=8, **settings):
+    """An optimizer with results at random points that asks its model from the third result on."""
+    return studies.told(space, function, count, **{"num_initial": 3, **settings})
 
 
 MIXED = {
