@@ -121,6 +121,8 @@ class Recommendation:
         Whether the point has been evaluated.
     extrapolated : bool
         Whether the mean is farther from all values told than they are from each other.
+    shown : dict of str
+        The parameters as people write them: with units, and no more digits than mean something.
     """
 
     params: Mapping[str, Any]
@@ -129,6 +131,7 @@ class Recommendation:
     feasibility: float = 1.0
     confirmed: bool = False
     extrapolated: bool = False
+    shown: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def value_in_words(self) -> str:
@@ -137,12 +140,12 @@ class Recommendation:
         return f"{with_sd(self.mean, self.sd)} ({known}{EXTRAPOLATED if self.extrapolated else ''})"
 
     def __str__(self) -> str:
-        params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
+        params = ", ".join(f"{name} = {text}" for name, text in _in_words(self.params, self.shown))
         return f"{params}: {self.value_in_words}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        rows = [(name, _in_digits(value)) for name, value in self.params.items()]
+        rows = _in_words(self.params, self.shown)
         sure = f", feasible with {self.feasibility:.0%}" if self.feasibility < 1.0 else ""
         return card("Recommended", rows, f"value {self.value_in_words}{sure}")
 
@@ -186,6 +189,8 @@ class Explanation:
         What was expected to be left to find above the best tested point then, likewise.
     extrapolated : bool
         Whether the predicted value is farther from all values told than they are from each other.
+    shown : dict of str
+        The point as people write it: with units, and no more digits than mean something.
     """
 
     params: Mapping[str, Any]
@@ -201,13 +206,14 @@ class Explanation:
     gain: float | None = None
     left: float | None = None
     extrapolated: bool = False
+    shown: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<22} {text}" for label, text in self.lines)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        params = ", ".join(f"{name} = {_in_digits(value)}" for name, value in self.params.items())
+        params = ", ".join(f"{name} = {text}" for name, text in _in_words(self.params, self.shown))
         return card(f"Why {params}", self.lines)
 
     @property
@@ -296,6 +302,9 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
-def _in_digits(value: Any) -> str:
-    """A parameter in words, where its range is not known."""
-    return with_digits(value, 6) if isinstance(value, float) else str(value)
+def _in_words(params: Mapping[str, Any], shown: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names with values as people write them; to six digits where nothing is known of a parameter."""
+    return [
+        (name, shown.get(name) or (with_digits(value, 6) if isinstance(value, float) else str(value)))
+        for name, value in params.items()
+    ]

@@ -296,7 +296,7 @@ def test_recommend_and_where_are_those_of_the_optimizer(ok, line, stored):
     opt = reference(stored())
     best = opt.recommend()
     answer = ok("recommend", line, "--json").json
-    known = {"feasibility": 1.0, "confirmed": best.confirmed, "extrapolated": False}
+    known = {"feasibility": 1.0, "confirmed": best.confirmed, "extrapolated": False, "shown": best.shown}
     assert answer == {"params": best.params, "mean": best.mean, "sd": best.sd, **known, "notes": []}
     shown = opt.space.parameters["x"].show(best.params["x"])
     assert ok("recommend", line).out == f"  x = {shown}\nvalue there: {best.value_in_words}\n"

@@ -19,6 +19,7 @@ from xstar.engine.seeds import Seeds
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.numerics.groups import groups_of
 from xstar.search.domain import Choice, Domain, Interval
+from xstar.space import Space
 from xstar.trial import Explanation, Recommendation
 
 GROUPED = 400
@@ -44,14 +45,21 @@ def best_tested(model: Model, claims: Model, part: Domain | None = None) -> Reco
 def _recommendation(model: Model, claims: Model, row: HostArray) -> Recommendation:
     mean, _ = model.predict_values(row[None])
     sd = _sd_about(mean, *claims.predict_values(row[None]))
+    params = model.settings.space.decode(row)
     return Recommendation(
-        model.settings.space.decode(row),
+        params,
         float(mean[0]),
         float(sd[0]),
         float(model.feasible(row[None])[0]),
         model.evidence.was_tested(row),
         not model.is_plausible(float(mean[0])),
+        _shown(model.settings.space, params),
     )
+
+
+def _shown(space: Space, params: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as people write them."""
+    return {name: parameter.show(params[name]) for name, parameter in space.parameters.items()}
 
 
 def _sd_about(mean: HostArray, center: HostArray, sd: HostArray) -> HostArray:
@@ -117,4 +125,5 @@ def explanation(
         gain=diagnostics.get("gain"),
         left=diagnostics.get("left"),
         extrapolated=not model.is_plausible(float(mean[0])),
+        shown=_shown(model.settings.space, params),
     )
