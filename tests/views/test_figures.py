@@ -407,6 +407,19 @@ def test_why_goes_through_the_point_and_leaves_out_its_own_result():
     assert all(one(panel, Points, kind=Kind.HERE).y == [explained.bits] for panel in below)
 
 
+def test_why_has_nothing_between_choices():
+    opt = STUDIES["six parameters"]()
+    picture = figures.draw_why(opt, opt.ask())
+    across = [panel.x.label for panel in picture.panels[: len(picture.panels) // 2]]
+    choices = [k for k, name in enumerate(across) if name in ("activation", "bias")]
+    assert choices, "one of four panels is of choices"
+    for k in choices:
+        above, below = picture.panels[k], picture.panels[len(across) + k]
+        assert of(above, Line) == of(below, Line) == of(above, Band) == []
+        predicted = next(mark for mark in of(above, Points, kind=Kind.HERE) if mark.name == "predicted value")
+        assert len(predicted.x) == len(one(below, Bars).at) == len(MIXED[across[k]].choices)
+
+
 def test_a_summary_has_the_values_beside_the_model():
     opt = STUDIES["six parameters"]()
     picture = figures.draw_summary(opt)

@@ -63,7 +63,7 @@ def draw_static(picture: Picture, *, titled: bool = True) -> Any:
     except ImportError as error:
         raise SettingsError(MISSING) from error
     rows, (width, height) = picture.rows, picture.size
-    said = textwrap.wrap(picture.said, max(int(15.5 * width * picture.columns), 30)) if titled else []
+    said = textwrap.wrap(picture.said, max(int(14.5 * width * picture.columns), 30)) if titled else []
     head = (1.5 * HEADING + 1.35 * SAID * len(said) + 6.0) / 72.0 if titled else 0.0
     names = picture.has_legend
     figure = Figure(

@@ -7,11 +7,12 @@ import numpy as np
 from xstar.optimizer import Optimizer
 from xstar.trial import Trial, TrialLike
 from xstar.views.figures.coordinates import coordinate, short
-from xstar.views.figures.picture import PURPLE, Axis, Band, Kind, Line, Mark, Panel, Picture, Points
+from xstar.views.figures.picture import BLUE, PURPLE, Axis, Band, Bars, Kind, Line, Mark, Panel, Picture, Points
 from xstar.views.figures.trials import Range, focus, trial_points
-from xstar.views.figures.view import CURVE
+from xstar.views.figures.view import CURVE, VALUE
 
 TITLE = "Why this point"
+INFORMATION = "information"
 MOST_PANELS = 4
 """Parameters that are shown: those along which the information changes most."""
 
@@ -49,15 +50,19 @@ def draw_why(optimizer: Optimizer, trial: TrialLike) -> Picture:
         few = one.listed or len(places) <= 40
         curve: list[Mark] = [
             Band(places, low.tolist(), high.tolist(), "95 % of the function"),
-            Line(places, mean.tolist(), "predicted value", marked=few),
+            Line(places, mean.tolist(), VALUE, marked=few),
         ]
+        tells: Mark = Line(places, bits.tolist(), INFORMATION, PURPLE, filled=True, marked=few)
+        if one.unordered:  # there is nothing between choices
+            ends = {"low": low.tolist(), "high": high.tolist()}
+            curve = [Points(places, mean.tolist(), Kind.HERE, VALUE, color=BLUE, **ends)]
+            tells = Bars(places, bits.tolist(), INFORMATION, (PURPLE,), thickness=0.5)
         height_here = float(np.clip(explained.mean, *span))
         above.append(
             Panel("", one.axis, Axis("value", *span), (*curve, *marks, Points([here], [height_here], Kind.HERE)))
         )
-        line = Line(places, bits.tolist(), "information", PURPLE, filled=not one.unordered, marked=few)
-        tells = (line, Points([here], [explained.bits], Kind.HERE))
-        below.append(Panel("", one.axis, Axis("information, bits", 0.0, 1.08 * highest), tells))
+        shown_bits = (tells, Points([here], [explained.bits], Kind.HERE))
+        below.append(Panel("", one.axis, Axis("information, bits", 0.0, 1.08 * highest), shown_bits))
     said = "; ".join(f"{label}: {text}" for label, text in explained.lines)
     more = len(lines) - len(shown)
     rest = f"; along {more} more, the information changes less" if more else ""
