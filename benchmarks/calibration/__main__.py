@@ -7,7 +7,7 @@ import argparse
 from benchmarks.calibration import __doc__ as what
 from benchmarks.calibration.problems import SETS
 from benchmarks.calibration.runs import FOLDER, run
-from benchmarks.calibration.table import count, lines, load
+from benchmarks.calibration.table import count, lines, load, runs
 from benchmarks.calibration.variants import VARIANTS
 from benchmarks.measure import save
 
@@ -32,7 +32,7 @@ def main() -> None:
     entries = count(load(FOLDER))
     print("\n".join(lines(entries)))
     if options.keep:
-        print(save("calibration", entries))
+        print(save("calibration", entries, runs=runs(FOLDER)))
 
 
 if __name__ == "__main__":

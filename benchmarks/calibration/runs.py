@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from benchmarks.calibration.problems import NOISES, SETS, Known
 from benchmarks.calibration.variants import VARIANTS
+from benchmarks.measure import machine
 from experiments.course import START, noise_of, start_of
 from experiments.problems.within_model import LENGTHSCALE
 from experiments.problems.within_model import NOISE as LEAST_NOISE
@@ -35,7 +37,8 @@ def run(name: str, variant: str, instances: tuple[int, ...], compute: str) -> Pa
     path = FOLDER / f"{name}__{variant}__{'-'.join(map(str, instances))}.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
-    np.savez_compressed(path, seconds=time.perf_counter() - began, **columns)  # type: ignore[arg-type]
+    made_with = json.dumps({**machine(), "compute": compute})
+    np.savez_compressed(path, seconds=time.perf_counter() - began, made_with=made_with, **columns)  # type: ignore[arg-type]
     return path
 
 

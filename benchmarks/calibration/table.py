@@ -31,6 +31,15 @@ def load(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def runs(folder: Path) -> dict[str, list[str]]:
+    """Return the files of a folder (set, variant, instances) by what they were made with: maybe another machine."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.npz")):
+        with np.load(path) as data:
+            found.setdefault(str(data["made_with"]), []).append(path.stem)
+    return found
+
+
 def count(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return how often it was true: an entry for each set of functions, variant and noise."""
     groups: dict[tuple[str, str, float], list[dict[str, Any]]] = {}

@@ -114,7 +114,8 @@ class Recommendation:
     mean : float
         The posterior mean there, in the units of the values.
     sd : float
-        And its standard deviation: of the function, not of another noisy evaluation.
+        And its standard deviation: of the function, not of another noisy evaluation. It is a claim, made with half of
+        the evidence for hyperparameters (`ModelSettings.claims_power`), so `Optimizer.predict` may say less.
     feasibility : float
         The probability that an evaluation there is feasible; 1 if none has failed.
     confirmed : bool

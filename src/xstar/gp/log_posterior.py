@@ -31,7 +31,7 @@ Groups: TypeAlias = Sequence[int] | None
 
 
 class LogPosterior:
-    """log p(y, theta), with the leading axes of the data joined into one, R."""
+    """log p(y | theta)^power p(theta), with the leading axes of the data joined into one, R."""
 
     def __init__(
         self, kernels: Sequence[Kernel], data: Observations, prior: Prior, groups: Groups = None, power: float = 1.0

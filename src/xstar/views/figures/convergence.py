@@ -23,7 +23,7 @@ from xstar.views.figures.picture import (
     Picture,
     Points,
 )
-from xstar.views.figures.trials import MOST_POINTS, Range, focus, latest, outcome
+from xstar.views.figures.trials import MOST_POINTS, focus, latest, outcome
 
 TITLE = "How it went"
 MOST_BOUNDS, SAMPLES = 12, 100
@@ -93,9 +93,9 @@ def _values(
     marks = []
     if recommended:
         numbers = list(recommended)
-        low = [float(np.clip(then.mean - 2 * then.sd, *_wider(span))) for then in recommended.values()]
-        high = [float(np.clip(then.mean + 2 * then.sd, *_wider(span))) for then in recommended.values()]
-        mean = [float(np.clip(then.mean, *_wider(span))) for then in recommended.values()]
+        low = [float(np.clip(then.mean - 2 * then.sd, *span.drawn)) for then in recommended.values()]
+        high = [float(np.clip(then.mean + 2 * then.sd, *span.drawn)) for then in recommended.values()]
+        mean = [float(np.clip(then.mean, *span.drawn)) for then in recommended.values()]
         marks += [
             Band(numbers, low, high, "± 2 sd"),
             Line(numbers, mean, "recommended at the time", BLUE, marked=True),
@@ -105,7 +105,7 @@ def _values(
     )
     if tested:
         confirmed = {number: then for number, then in tested.items() if then.confirmed}
-        heights = [float(np.clip(then.mean, *_wider(span))) for then in confirmed.values()]
+        heights = [float(np.clip(then.mean, *span.drawn)) for then in confirmed.values()]
         marks.append(Line(list(confirmed), heights, "best confirmed", GREEN, dashed=True))
     inside = [trial for trial in done[-MOST_POINTS:] if trial.value in span]
     beyond = [trial for trial in done[-MOST_POINTS:] if trial.value not in span]
@@ -123,12 +123,6 @@ def _values(
 def _failures(optimizer: Optimizer, failed: list[Trial], height: float) -> Points:
     notes = [outcome(optimizer, trial) for trial in failed]
     return Points([trial.number for trial in failed], [height] * len(failed), Kind.FAILED, notes=notes)
-
-
-def _wider(span: Range) -> Range:
-    """What a line is cut at: beyond the axis, but not so far that drawing it fails."""
-    width = span.high - span.low
-    return Range(span.low - 10.0 * width, span.high + 10.0 * width)
 
 
 def _left(posteriors: dict[int, OptimumPosterior]) -> tuple[tuple[Mark, ...], Axis]:

@@ -32,6 +32,16 @@ class Range(NamedTuple):
     def __contains__(self, value: object) -> bool:
         return isinstance(value, float) and self.low <= value <= self.high
 
+    def wider(self, share: float) -> Range:
+        """Return the range with a share of its width more on either side."""
+        more = share * (self.high - self.low)
+        return Range(self.low - more, self.high + more)
+
+    @property
+    def drawn(self) -> Range:
+        """What lines are cut at: beyond the axis, but not so far that drawing them fails."""
+        return self.wider(10.0)
+
 
 def latest(optimizer: Optimizer, state: str) -> list[Trial]:
     """Return the trials of a state that are drawn."""

@@ -36,6 +36,8 @@ SIDE, CURVE = 36, 161
 """Points of a grid along each of two parameters, and along one alone."""
 MOST_PANELS = 4
 """Choices that have panels of their own; of more, those where the optimum most likely is."""
+WORST, ROOM = 0.1, 0.15
+"""The quantile of the values from which on curves are shown, and the share of that range above and below."""
 VALUE, BITS = "predicted value", "bits"
 
 
@@ -159,9 +161,7 @@ class _Slice:
         (one,) = self.axes
         values = one.grid(CURVE)
         places = [one.place(value) for value in values]
-        told = focus(self.optimizer, 0.1)
-        height = told.high - told.low
-        shown = Range(told.low - 0.15 * height, told.high + 0.15 * height)
+        shown = focus(self.optimizer, WORST).wider(ROOM)
         above, below, highest, hidden = [], [], 1e-6, 0
         points = {
             k: [{**self.at, **choice, one.name: value} for value in values] for k, choice in enumerate(self.choices)
@@ -192,8 +192,8 @@ class _Slice:
         choice: Mapping[str, Any], shown: Range,
     ) -> tuple[tuple[Mark, ...], int]:  # fmt: skip
         """Marks of a panel of values, and how many results are beyond its axis."""
-        low, high = (np.clip(end, *_wider(shown)) for end in interval)
-        middle = np.clip(mean, *_wider(shown))
+        low, high = (np.clip(end, *shown.drawn) for end in interval)
+        middle = np.clip(mean, *shown.drawn)
         if one.unordered:
             curve: list[Mark] = [
                 Points(places, list(middle), Kind.HERE, VALUE, low=list(low), high=list(high), color=BLUE)
@@ -283,9 +283,3 @@ class _Slice:
             return ""
         worst = float(mean[far][np.argmax(np.abs(mean[far] - (low + high) / 2))])
         return f"where nothing is known the model extrapolates, to {with_digits(worst, 2)}: colors end before"
-
-
-def _wider(shown: Range) -> Range:
-    """What a line is cut at: beyond the axis, but not so far that drawing it fails."""
-    width = shown.high - shown.low
-    return Range(shown.low - 10.0 * width, shown.high + 10.0 * width)

@@ -8,8 +8,8 @@ from xstar.optimizer import Optimizer
 from xstar.trial import Trial, TrialLike
 from xstar.views.figures.coordinates import coordinate, short
 from xstar.views.figures.picture import BLUE, PURPLE, Axis, Band, Bars, Kind, Line, Mark, Panel, Picture, Points
-from xstar.views.figures.trials import Range, focus, trial_points
-from xstar.views.figures.view import CURVE, VALUE
+from xstar.views.figures.trials import focus, trial_points
+from xstar.views.figures.view import CURVE, ROOM, VALUE, WORST
 
 TITLE = "Why this point"
 INFORMATION = "information"
@@ -32,16 +32,13 @@ def draw_why(optimizer: Optimizer, trial: TrialLike) -> Picture:
     ranked = sorted(lines, key=lambda name: -float(np.ptp(lines[name][-1])))[:MOST_PANELS]
     shown = [name for name in optimizer.space.parameters if name in ranked]
     highest = max([explained.bits, 1e-6, *(float(np.max(lines[name][-1])) for name in shown)])
-    told = focus(before, 0.1)
-    height = told.high - told.low
-    span = Range(told.low - 0.15 * height, told.high + 0.15 * height)
-    wide = Range(span.low - 10 * height, span.high + 10 * height)
+    span = focus(before, WORST).wider(ROOM)
     above, below = [], []
     for name in shown:
         one, values, points, bits = lines[name]
         places = [one.place(value) for value in values]
-        mean = np.clip(before.predict(points)[0], *wide)
-        low, high = (np.clip(end, *wide) for end in before.interval(points))
+        mean = np.clip(before.predict(points)[0], *span.drawn)
+        low, high = (np.clip(end, *span.drawn) for end in before.interval(points))
         here = one.place(params[name])
         marks: list[Mark] = [*trial_points(
             before, lambda told, one=one: one.place(told.params[one.name]),  # type: ignore[misc]
