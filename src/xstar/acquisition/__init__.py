@@ -2,7 +2,9 @@
 
 from xstar.acquisition.base import Acquisition, Score
 from xstar.acquisition.es import ES, ESSettings
+from xstar.acquisition.hypervolume import JointLogEI
 from xstar.acquisition.improvement import EI, LogEI
+from xstar.acquisition.joint import JointPES
 from xstar.acquisition.mes import MES
 from xstar.acquisition.pes import PES, PESSettings
 from xstar.acquisition.prepared import Prepared
@@ -15,6 +17,8 @@ __all__ = [
     "PES",
     "Acquisition",
     "ESSettings",
+    "JointLogEI",
+    "JointPES",
     "LogEI",
     "PESSettings",
     "Prepared",

@@ -172,7 +172,7 @@ class PES(Acquisition):
         others = to_numpy(drawn.x).reshape(R, -1, d)
         mixed = np.take_along_axis(others, permutations(rng, others.shape[1])[..., None], axis=1)
         count = 0 if self.incumbent == "paper" else self.num_competitors
-        apart, found = _apart(mixed, count, self.settings.min_distance)
+        apart, found = points_apart(mixed, count, self.settings.min_distance)
         present = np.concatenate([inside, found], axis=1)
         return move(np.concatenate([best, apart], axis=1)[:, None], post.data.X), move(present, post.data.X)
 
@@ -191,8 +191,8 @@ def _best_observation(post: Posterior) -> tuple[Array, Array] | None:
     return move(y[rows, best], post.data.X), move(variance[rows, :, best], post.data.X)
 
 
-def _apart(points: HostArray, count: int, distance: float) -> tuple[HostArray, HostArray]:
-    """The first `count` points of each problem (R, N, d) that are not close to one before; and which there are."""
+def points_apart(points: HostArray, count: int, distance: float) -> tuple[HostArray, HostArray]:
+    """Return the first few points of each problem (R, N, d) that are not close to one before; and which there are."""
     R, N, d = points.shape
     chosen = np.full((R, count, d), np.inf)
     number = np.zeros(R, dtype=np.int64)

@@ -5,6 +5,7 @@ from xstar.entropy.constraints import Constraints, constrain
 from xstar.entropy.ep import EPSettings, Sites, expectation_propagation
 from xstar.entropy.functionals import Functionals
 from xstar.entropy.maximizers import Maximizers, MaximizerSettings, draw_maximizers
+from xstar.entropy.optima import Optima, draw_optima
 
 __all__ = [
     "Conditioned",
@@ -14,9 +15,11 @@ __all__ = [
     "Functionals",
     "MaximizerSettings",
     "Maximizers",
+    "Optima",
     "Sites",
     "condition",
     "constrain",
     "draw_maximizers",
+    "draw_optima",
     "expectation_propagation",
 ]

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from xstar.entropy.constraints import Constraints
 from xstar.entropy.ep import EPSettings, Sites, expectation_propagation, site_factor
-from xstar.entropy.functionals import Functionals
+from xstar.entropy.functionals import LinearFunctionals
 from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import Array, HostArray, identity, namespace, solve_lower, take_rows
 from xstar.numerics.checks import instance, positive
@@ -35,7 +35,9 @@ from xstar.numerics.normal import truncated_moments
 
 LEAST_VARIANCE = 1e-13
 """A prediction with less variance than this share of the prior's, noise included, is as good as known."""
-_PER_PATH = ("alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter")
+_PER_PATH = (
+    "alpha", "explaining", "reducer", "shift", "toward", "best_mean", "best_variance", "jitter", "mean", "covariance"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Conditioned:
 
     post: Posterior
     """Leading axes (R, H)."""
-    functionals: Functionals
+    functionals: LinearFunctionals
     alpha: Array
     """K^{-1} y of each path's own targets, shape (R, H, 1 or S, n)."""
     explaining: Array
@@ -92,6 +94,10 @@ class Conditioned:
     sites: Sites
     jitter: Array
     """The largest jitter in the factor of the equalities, shape (R, H, S)."""
+    mean: Array
+    """E T given D alone, shape (R, H, S, l)."""
+    covariance: Array
+    """C, shape (R, H, S, l, l)."""
     settings: ConditioningSettings = ConditioningSettings()
 
     def variances(self, X: Array) -> Prediction:
@@ -112,6 +118,20 @@ class Conditioned:
             mean=(xp.matmul(cross, self.alpha[..., None]) + xp.matmul(q, self.shift[..., None]))[..., 0],
             covariance=xp.matmul(q, self.toward[..., None])[..., 0],
             whitened=whitened,
+        )
+
+    def of_entries(self, count: int) -> Entries:
+        """Return what is known of the first entries of T, given D, C1, C2."""
+        xp = namespace(self.covariance)
+        columns = self.covariance[..., :count]
+        reduced = xp.matmul(self.reducer, columns)
+        taken = xp.matmul(xp.linalg.matrix_transpose(reduced), self.reducer)
+        variance = xp.linalg.diagonal(columns[..., :count, :]) - xp.sum(reduced * reduced, axis=-2)
+        shifted = xp.matmul(xp.linalg.matrix_transpose(columns), self.shift[..., None])[..., 0]
+        return Entries(
+            toward=identity(self.covariance.shape[-1], columns)[:count, :] - taken,
+            mean=self.mean[..., :count] + shifted,
+            variance=xp.clip(variance, min=0.0),
         )
 
     def truncate(self, p: Prediction) -> Truncation:
@@ -191,6 +211,17 @@ class Prediction(NamedTuple):
     """L^{-1} k(X, x), shape (R, H, n, m)."""
 
 
+class Entries(NamedTuple):
+    """Some entries of T given D, C1, C2, and their covariance with f(x), which is linear in q(x)."""
+
+    toward: Array
+    """Shape (R, H, S, count, l): cov(f(x), entry) is toward . q(x)."""
+    mean: Array
+    """Shape (R, H, S, count)."""
+    variance: Array
+    """Shape (R, H, S, count)."""
+
+
 class Truncation(NamedTuple):
     """The variance taken off by C3, and its derivatives in V11, V12 and E f(x); each (R, H, S, m)."""
 
@@ -203,7 +234,7 @@ class Truncation(NamedTuple):
 def condition(
     post: Posterior,
     alpha: Array,
-    functionals: Functionals,
+    functionals: LinearFunctionals,
     constraints: Constraints,
     settings: ConditioningSettings | None = None,
 ) -> Conditioned:
@@ -215,7 +246,7 @@ def condition(
         Leading axes (R, H).
     alpha : array of shape (R, H, 1 or S, n)
         K^{-1} times the targets of each path.
-    functionals : Functionals
+    functionals : LinearFunctionals
         T.
     constraints : Constraints
         On T.
@@ -228,7 +259,7 @@ def condition(
         What predictions at any x need.
     """
     settings = settings or ConditioningSettings()
-    xp = namespace(functionals.x_star)
+    xp = namespace(post.factor)
     cross = functionals.covariance(post.data.X)
     R, H, S, n, length = cross.shape
     # One triangular solve for all paths of a hyperparameter sample.
@@ -280,5 +311,7 @@ def condition(
         best_variance=xp.clip(C[..., 0, 0] - xp.sum(reduced[..., 0] ** 2, axis=-1), min=0.0),
         sites=sites,
         jitter=xp.max(factor.jitter, axis=-1),
+        mean=mean,
+        covariance=C,
         settings=settings,
     )  # fmt: skip

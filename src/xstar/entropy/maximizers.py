@@ -116,7 +116,7 @@ def draw_maximizers(
     """
     settings = settings or MaximizerSettings()
     post = post.by_problem()
-    sets = _feature_sets(num_samples, int(post.batch_shape[-1]), settings.min_feature_sets)
+    sets = feature_sets(num_samples, int(post.batch_shape[-1]), settings.min_feature_sets)
     paths = draw_paths(post, num_samples, rng, num_features=num_features, kind=kind, num_sets=sets)
     data = post.data.X[:, 0, ...]
     incumbents = best_of_each(post, settings.num_incumbents)
@@ -152,8 +152,8 @@ def draw_maximizers(
     )
 
 
-def _feature_sets(num_samples: int, num_hyper: int, total: int) -> int:
-    """How many sets of features the paths of a hyperparameter sample share, so that all together have `total`."""
+def feature_sets(num_samples: int, num_hyper: int, total: int) -> int:
+    """Return how many sets of features the paths of a hyperparameter sample share, for `total` of all together."""
     least = min(num_samples, math.ceil(total / num_hyper))
     return next(sets for sets in range(least, num_samples + 1) if num_samples % sets == 0)
 

@@ -3,6 +3,7 @@
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.inference import MAP, Fixed, Inference, Inferred, PosteriorMean, SliceSampling
 from xstar.gp.kernels import Kernel, Matern52, SquaredExponential
+from xstar.gp.outputs import Outputs
 from xstar.gp.paths import Paths, draw_paths
 from xstar.gp.posterior import Posterior
 from xstar.gp.priors import CommonScale, Gamma, Prior
@@ -19,6 +20,7 @@ __all__ = [
     "Inferred",
     "Kernel",
     "Matern52",
+    "Outputs",
     "Paths",
     "Posterior",
     "PosteriorMean",

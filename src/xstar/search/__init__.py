@@ -6,6 +6,7 @@ from xstar.search.domain import Choice, Domain, Interval, Lattice, cube
 from xstar.search.mixed import MixedSearch
 from xstar.search.points import SAME_POINT, Points
 from xstar.search.region import Region, Restriction
+from xstar.search.scalarized import Scalarized, Screened, maximize_scalarized
 from xstar.search.settings import SearchSettings
 
 __all__ = [
@@ -21,9 +22,12 @@ __all__ = [
     "Points",
     "Region",
     "Restriction",
+    "Scalarized",
+    "Screened",
     "SearchSettings",
     "cube",
     "draw_candidates",
     "draw_grouped",
     "inside_cube",
+    "maximize_scalarized",
 ]
