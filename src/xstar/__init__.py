@@ -7,25 +7,31 @@ from xstar.version import __version__
 
 if TYPE_CHECKING:
     from xstar import acquisition, errors, gp, integrations, lockstep, plots, report, search
-    from xstar.beliefs import Calibration, Importance, OptimumPosterior
+    from xstar.beliefs import Calibration, FrontPosterior, Importance, OptimumPosterior, ParetoFront
     from xstar.errors import DegradedWarning, SpaceExhausted, XstarError
+    from xstar.goals import Constraint, Objective
     from xstar.methods import Method
     from xstar.optimizer import Optimizer
     from xstar.run import Result, maximize, minimize, optimize
     from xstar.space import Categorical, Integer, Ordinal, Real, Space
-    from xstar.trial import Explanation, Recommendation, Trial, Value
+    from xstar.trial import Explanation, Forecast, Recommendation, Trial, Value
 
 __all__ = [
     "Calibration",
     "Categorical",
+    "Constraint",
     "DegradedWarning",
     "Explanation",
+    "Forecast",
+    "FrontPosterior",
     "Importance",
     "Integer",
     "Method",
+    "Objective",
     "Optimizer",
     "OptimumPosterior",
     "Ordinal",
+    "ParetoFront",
     "Real",
     "Recommendation",
     "Result",
@@ -54,8 +60,9 @@ _HOMES = {
     "optimizer": ("Optimizer",),
     "run": ("Result", "maximize", "minimize", "optimize"),
     "space": ("Categorical", "Integer", "Ordinal", "Real", "Space"),
-    "beliefs": ("Calibration", "Importance", "OptimumPosterior"),
-    "trial": ("Explanation", "Recommendation", "Trial", "Value"),
+    "beliefs": ("Calibration", "FrontPosterior", "Importance", "OptimumPosterior", "ParetoFront"),
+    "goals": ("Constraint", "Objective"),
+    "trial": ("Explanation", "Forecast", "Recommendation", "Trial", "Value"),
 }
 
 

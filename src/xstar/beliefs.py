@@ -1,6 +1,7 @@
 """What a model believes, as records: where the optimum is, which parameters matter, how well it predicts.
 
 OptimumPosterior    draws of the optimum; the places they fall into, credible intervals, what is left to gain
+ParetoFront         the best compromises between several objectives; FrontPosterior, draws of them
 Importance          the share of the function, and of the information, that each parameter has a part in
 Calibration         every value told beside its prediction from all others
 """
@@ -10,14 +11,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from xstar.cards import card
+from xstar.goals import Goals
 from xstar.numerics.arrays import HostArray
+from xstar.numerics.pareto import hypervolume
 from xstar.numerics.rounding import between, with_digits
 from xstar.space import Categorical, Ordinal, Real, Space, same
 from xstar.trial import Recommendation, Trial
@@ -230,6 +233,98 @@ class OptimumPosterior:
 
 LEAST_SHARE = 0.05
 """Of the samples; what has less is no place of its own."""
+
+
+@dataclass(frozen=True)
+class ParetoFront:
+    """The best compromises between several objectives.
+
+    Attributes
+    ----------
+    recommended : tuple of Recommendation
+        Points of the front of the posterior means that are feasible with 95 % probability, each with forecasts of all
+        outputs; if nothing is that sure, the point that is most so.
+    trials : tuple of Trial
+        Of those within all bounds, the ones that no other trial dominates, by the values told.
+    goals : Goals
+        What is wanted of the outputs.
+    reference : dict of float
+        The values from which hypervolumes are measured.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> opt = xstar.Optimizer([(0.0, 1.0)], objectives={"gain": "maximize", "cost": "minimize"})
+    >>> for x in (0.0, 0.3, 0.6, 1.0):
+    ...     _ = opt.tell([x], {"gain": x, "cost": x * x})
+    >>> len(opt.pareto().trials)
+    4
+    """
+
+    recommended: tuple[Recommendation, ...]
+    trials: tuple[Trial, ...]
+    goals: Goals
+    reference: Mapping[str, float]
+
+    def __len__(self) -> int:
+        return len(self.recommended)
+
+    @property
+    def hypervolume(self) -> float:
+        """What the trials of the front dominate, measured from the reference."""
+        signs = np.array([self.goals.direction(name).sign for name in self.goals.objectives])
+        values = np.array([[trial.values[name] for name in self.goals.objectives] for trial in self.trials])
+        reference = np.array(list(self.reference.values()))
+        return hypervolume(signs * values.reshape(-1, len(signs)), signs * reference)
+
+    def __str__(self) -> str:
+        title = f"{len(self.recommended)} recommended compromises, {len(self.trials)} of the trials not dominated"
+        return "\n".join([title, *(f"  {point}" for point in self.recommended)])
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        names = tuple(self.recommended[0].params) if self.recommended else ()
+        rows = [
+            (*(text for _, text in point.params_in_words), *(str(output) for output in point.outputs.values()))
+            for point in self.recommended
+        ]
+        return card("Recommended compromises", rows, head=(*names, *self.goals.names))
+
+
+@dataclass(frozen=True)
+class FrontPosterior(OptimumPosterior):
+    """Where the Pareto set may be: draws of its points, and of the hypervolume that the recommended front leaves.
+
+    The attributes are those of `OptimumPosterior`, with points of the sampled Pareto sets as optima and hypervolumes as
+    regrets, in the product of the objectives' units.
+
+    Attributes
+    ----------
+    front : ParetoFront
+        What the regret is measured from.
+    volumes : ndarray
+        The hypervolume of each sampled front.
+    """
+
+    front: ParetoFront | None = None
+    volumes: HostArray = field(default_factory=lambda: np.zeros(0))
+
+    def _lines(self) -> tuple[str, list[tuple[str, str]]]:
+        said = f"sampled points of the Pareto set are, with 90 % probability ({len(self)} samples),"
+        return said, [(name, self.in_words(name)) for name in self.params]
+
+    @property
+    def share_left(self) -> HostArray:
+        """The regret as a share of each draw's hypervolume."""
+        return np.asarray(self.regret / np.maximum(self.volumes, np.finfo(np.float64).tiny))
+
+    @property
+    def left_in_words(self) -> str:
+        """What is left to gain, as a person writes it."""
+        if np.isinf(self.regret_quantile(0.5)):
+            return "unknown, because all values are the same"
+        middle, most = np.quantile(self.share_left, [0.5, 0.95], method="higher")
+        return f"{middle:.2g} (median), {most:.2g} (95 %) of the hypervolume"
 
 
 class Share(NamedTuple):

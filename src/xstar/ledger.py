@@ -25,7 +25,7 @@ class Ledger:
             integer(trial.number, "the number of a trial", 0)
             if trial.number in self._trials:
                 raise TrialError(f"there are two trials with the number {trial.number}.")
-            if trial.state not in STATES or (trial.state == "done") != (trial.value is not None):
+            if trial.state not in STATES or (trial.state == "done") != has_result(trial):
                 raise TrialError(f"trial {trial.number} is {trial.state!r} and has the value {trial.value!r}.")
             self._trials[trial.number] = replace(trial, params=space.accept(trial.params))
 
@@ -98,6 +98,14 @@ class Ledger:
         return isinstance(reference, int | np.integer)
 
 
+def has_result(trial: Trial) -> bool:
+    """Return whether something was told of a trial: its value, or at least one of several outputs."""
+    return trial.value is not None or bool(trial.values)
+
+
 def _copy(trial: Trial) -> Trial:
     """A record of its own: what the caller does to its parameters changes nothing here."""
-    return replace(trial, params=dict(trial.params), diagnostics=dict(trial.diagnostics))
+    return replace(
+        trial, params=dict(trial.params), diagnostics=dict(trial.diagnostics), values=dict(trial.values),
+        sds=dict(trial.sds),
+    )  # fmt: skip

@@ -224,6 +224,13 @@ class Method:
         return self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
 
     @property
+    def handles_several_outputs(self) -> bool:
+        """Whether suggestions can be made for several outputs."""
+        own = self.acquisition
+        aware = isinstance(own, PES) and own.boundary == "aware" and own.incumbent == "latent" and own.paths == "exact"
+        return own is None or aware or isinstance(own, EI | LogEI | Thompson)
+
+    @property
     def standardizes(self) -> bool:
         """Whether y is standardized; with known hyperparameters it is used as told."""
         return not isinstance(self.inference, Fixed)

@@ -19,24 +19,44 @@ from typing import Any, SupportsFloat, overload
 
 import numpy as np
 
-from xstar.beliefs import Calibration, Importance, OptimumPosterior
+from xstar.beliefs import Calibration, Importance, OptimumPosterior, ParetoFront
 from xstar.cards import card
 from xstar.direction import Direction
 from xstar.engine import Evidence, Model, Models, Settings, answers, gather
 from xstar.engine.calibration import calibration
 from xstar.engine.evidence import noise_of
 from xstar.engine.importance import importance
+from xstar.engine.joint import (
+    JointEvidence,
+    JointModel,
+    JointModels,
+    gather_each,
+    of_output,
+    suggest_jointly,
+)
+from xstar.engine.joint import answers as joint_answers
 from xstar.engine.suggest import needs_model, suggest
-from xstar.errors import DataError, DegradedWarning, FileError, SpaceError, SpaceExhausted, TrialError, XstarError
+from xstar.errors import (
+    DataError,
+    DegradedWarning,
+    FileError,
+    SettingsError,
+    SpaceError,
+    SpaceExhausted,
+    TrialError,
+    XstarError,
+)
 from xstar.files import study, tables
 from xstar.files.frames import frame_of
 from xstar.files.tables import TableLike
+from xstar.goals import Constraint, Goals, Objective
 from xstar.ledger import Ledger
 from xstar.methods import Method
 from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import array_of, integer, positive
 from xstar.numerics.rounding import with_digits
 from xstar.numerics.threads import limited_threads
+from xstar.search import Domain
 from xstar.space import Point, Space, SpaceLike
 from xstar.trial import Explanation, Recommendation, Trial, TrialLike, Value, check_sd, check_value
 
@@ -58,9 +78,9 @@ class Optimizer:
         "ei", as papers have them; or a `Method` of your own.
     seed : int, optional
         A whole number; None draws one.
-    noise : float, optional
+    noise : float or dict, optional
         The standard deviation of every value that is told without one of its own; 0 for a function without noise. By
-        default it is learned.
+        default it is learned. For several outputs, one for all or some by name.
     num_initial : int, optional
         How many evaluations fill the space before the model is asked; by default the number of parameters that vary
         plus one, from 3 to 10.
@@ -69,6 +89,11 @@ class Optimizer:
     compute : str
         Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy". Suggestions are the
         same, up to rounding.
+    objectives : dict, optional
+        For several outputs: what is to be maximized or minimized, by name; each a direction or an `Objective`.
+    constraints : dict, optional
+        Outputs that are to stay within a bound, by name; each a pair such as ("<=", 0.5), or a `Constraint`. Without
+        objectives, the one objective is called "value".
 
     Raises
     ------
@@ -100,16 +125,20 @@ class Optimizer:
         method: str | Method = "pes",
         seed: int | None = 0,
         *,
-        noise: float | None = None,
+        noise: float | Mapping[str, float] | None = None,
         num_initial: int | None = None,
         threads: int | None = 1,
         compute: str = "numpy",
+        objectives: Mapping[str, str | Objective] | None = None,
+        constraints: Mapping[str, tuple[str, float] | Constraint] | None = None,
     ) -> None:
         self._settings = Settings.check(
-            space, direction, method, seed, noise=noise, num_initial=num_initial, threads=threads, compute=compute
-        )
+            space, direction, method, seed, noise=noise, num_initial=num_initial, threads=threads, compute=compute,
+            objectives=objectives, constraints=constraints,
+        )  # fmt: skip
         self._ledger = Ledger(self._settings.space)
         self._models = Models()
+        self._joint_models = JointModels(() if self.goals is None else self.goals.names)
         self._repeated = False
 
     @classmethod
@@ -140,7 +169,7 @@ class Optimizer:
             If two trials have the same number.
         """
         optimizer = cls(space, *args, **settings)
-        return optimizer._knowing(trials, models or optimizer._models)
+        return optimizer._knowing(trials, models)
 
     def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
         """Make an optimizer with the same settings that was told these trials; if they say the same, its model holds.
@@ -155,11 +184,14 @@ class Optimizer:
         Optimizer
             Another one; this one stays as it is.
         """
-        return self._knowing(trials, self._models)
+        return self._knowing(trials)
 
-    def _knowing(self, trials: Iterable[Trial], models: Models) -> Optimizer:
+    def _knowing(self, trials: Iterable[Trial], models: Models | None = None) -> Optimizer:
+        return self._with(self._settings, trials, models or self._models)
+
+    def _with(self, settings: Settings, trials: Iterable[Trial], models: Models) -> Optimizer:
         other = type(self).__new__(type(self))
-        other._settings, other._models = self._settings, models
+        other._settings, other._models, other._joint_models = settings, models, self._joint_models
         other._ledger = Ledger(self.space, trials)
         other._repeated = False
         return other
@@ -179,8 +211,13 @@ class Optimizer:
 
     @property
     def direction(self) -> Direction:
-        """Equal to "maximize" or "minimize"."""
+        """Equal to "maximize" or "minimize"; of several outputs, that of the first objective."""
         return self._settings.direction
+
+    @property
+    def goals(self) -> Goals | None:
+        """The objectives and constraints, where there are several outputs; else None."""
+        return self._settings.goals
 
     @property
     def method(self) -> Method:
@@ -226,15 +263,53 @@ class Optimizer:
 
     @property
     def best_observed(self) -> Trial | None:
-        """The trial with the best value told for a legal point: with noise, the luckiest draw. None before any."""
+        """The trial with the best value told for a legal point: with noise, the luckiest draw. None before any.
+
+        With constraints, the best of those that meet them by the values told; None for several objectives (`pareto`).
+        """
         done = [trial for trial in self.trials if trial.state == "done" and self.space.contains(trial.params)]
+        if self.goals is not None:
+            if self.goals.several:
+                return None
+            done = [trial for trial in done if trial.value is not None and self.goals.are_met(trial.values)]
         return self.direction.best(done, lambda trial: trial.value or 0.0)
+
+    def output(self, name: str) -> Optimizer:
+        """Return one of several outputs as a study of its own: to predict it, to draw it, to look at its importance.
+
+        Parameters
+        ----------
+        name : str
+            Of the output.
+
+        Returns
+        -------
+        Optimizer
+            One that knows the values of this output, and shares its model.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such output.
+
+        Examples
+        --------
+        >>> import xstar
+        >>> opt = xstar.Optimizer([(0.0, 1.0)], constraints={"impurity": ("<=", 0.5)})
+        >>> _ = opt.tell([0.5], {"value": 3.0, "impurity": 0.2})
+        >>> opt.output("impurity").trials[0].value
+        0.2
+        """
+        settings = self._settings.of_output(name)
+        assert self.goals is not None, "otherwise there is no such output"
+        return self._with(settings, of_output(self._ledger, name, self.goals), self._joint_models.each[name])
 
     @property
     def exhausted(self) -> bool:
         """Whether every legal point has been evaluated or is pending, and another evaluation would tell nothing new."""
+        evidence = self._gather() if self.goals is None else self._gather_each().whole
         try:
-            self._gather().excluded(self.space.domain, self.noise)
+            evidence.excluded(self.space.domain, self.noise)
         except SpaceExhausted:
             return True
         return False
@@ -338,6 +413,12 @@ class Optimizer:
             whole = self.space.decode(self.space.encode({**self.space.anywhere, **held}))
             return Trial(number, {**whole, **held}, diagnostics={"method": "fixed", "fallback": None})
         within = self.space.pin(held) if held else None
+        if self.goals is not None:
+            with self._limits():
+                joint = suggest_jointly(
+                    self._settings, self._gather_each(), self._joint_models, number, within, last=last, repeat=repeat
+                )
+            return Trial(number, {**self.space.decode(joint.row), **held}, diagnostics=joint.diagnostics)
         evidence = self._gather()
         # The first points need no linear algebra, and need not wait for it to be loaded; unless some have failed.
         modelled = needs_model(self._settings, evidence) or len(evidence.failed) > 0
@@ -361,8 +442,8 @@ class Optimizer:
     def tell(
         self,
         trial: TrialLike,
-        value: SupportsFloat | Value | None,
-        sd: float | None = None,
+        value: SupportsFloat | Value | Mapping[str, SupportsFloat | Value | None] | None,
+        sd: float | Mapping[str, float] | None = None,
         *,
         replace: bool = False,
     ) -> Trial:
@@ -374,10 +455,11 @@ class Optimizer:
             A trial or its number; or parameters (for bounds, a sequence of numbers), which complete the pending trial
             that has them, if there is one. Parameters may lie outside the bounds: they still teach the model. A bare
             number is never a point: for one parameter, write [3.0].
-        value : float, Value or None
-            What was measured. NaN, infinite values and None are failures.
-        sd : float, optional
-            The standard deviation of the value's noise, if it is known.
+        value : float, Value, None, or dict of these
+            What was measured. NaN, infinite values and None are failures. Of several outputs, a dictionary by name;
+            what is missing there may be told later, and none of them at all is a failure.
+        sd : float or dict, optional
+            The standard deviation of the value's noise, if it is known; of several outputs, by name.
         replace : bool
             Whether to correct a result told before.
 
@@ -400,6 +482,13 @@ class Optimizer:
         UserWarning
             If two results contradict each other or the noise that was promised, or look as if there were none.
         """
+        if self.goals is not None:
+            return self._tell_outputs(trial, value, sd, overwrite=replace)
+        if isinstance(value, Mapping) or isinstance(sd, Mapping):
+            raise DataError(
+                f"a value must be one number; received {value!r}. Several outputs are named when the optimizer is made: "
+                "objectives= and constraints=."
+            )
         if isinstance(value, Value):
             if sd is not None and value.sd is not None:
                 raise DataError(f"sd is given twice: {value!r} has one, and sd={sd!r}.")
@@ -413,6 +502,32 @@ class Optimizer:
         self._warn_of_contradictions(told)
         self._suggest_no_noise(told)
         return told
+
+    def _tell_outputs(self, trial: TrialLike, values: Any, sd: Any, *, overwrite: bool) -> Trial:
+        goals = self.goals
+        assert goals is not None, "of a study of several outputs"
+        if values is not None and not isinstance(values, Mapping):
+            if len(goals.names) > 1 or isinstance(values, str):
+                raise DataError(
+                    f"there are several outputs, so their values are a dictionary such as "
+                    f"{dict.fromkeys(goals.names, 0.0)}; received {values!r}."
+                )
+            values, sd = {goals.single: values}, None if sd is None else {goals.single: sd}
+        if sd is not None and not isinstance(sd, Mapping):
+            raise DataError(f"of several outputs, sd is a dictionary by name; received {sd!r}.")
+        told, sds = goals.read(values or {}, sd)
+        if not told:
+            return self.fail(trial, f"values were {values!r}", replace=overwrite)
+        known = self._ledger.find(trial)
+        if known is not None and known.state == "done" and not overwrite and not set(told) & set(known.values):
+            # The rest of an evaluation of which some outputs are known.
+            told, sds, overwrite = {**known.values, **told}, {**known.sds, **sds}, True
+        ordered = {name: told[name] for name in goals.names if name in told}
+        value = None if goals.several else ordered.get(goals.single)
+        own = None if goals.several else sds.get(goals.single)
+        return self._ledger.record(
+            trial, "done", overwrite=overwrite, value=value, sd=own, reason=None, values=ordered, sds=sds
+        )
 
     def fail(self, trial: TrialLike, reason: str = "failed", *, replace: bool = False) -> Trial:
         """Report that an evaluation failed; the model learns to stay away from such places.
@@ -431,7 +546,9 @@ class Optimizer:
         Trial
             As it is now.
         """
-        return self._ledger.record(trial, "failed", overwrite=replace, value=None, sd=None, reason=str(reason))
+        return self._ledger.record(
+            trial, "failed", overwrite=replace, value=None, sd=None, reason=str(reason), values={}, sds={}
+        )
 
     def withdraw(self, trial: Trial | int, reason: str | None = None) -> Trial:
         """Take a trial back, pending or told: it counts no longer, as a value or as a failure.
@@ -452,7 +569,9 @@ class Optimizer:
         if isinstance(given, bool) or not isinstance(given, Trial | int | np.integer):
             raise TrialError(f"withdraw takes a trial or its number; received {trial!r}.")
         known = self._ledger.numbered(trial if isinstance(trial, Trial) else int(trial))
-        return self._ledger.store(replace(known, state="withdrawn", value=None, sd=None, reason=reason))
+        return self._ledger.store(replace(
+            known, state="withdrawn", value=None, sd=None, reason=reason, values={}, sds={}
+        ))  # fmt: skip
 
     def tell_table(self, table: TableLike, value: str = "value", sd: str | None = None) -> list[Trial]:
         """Tell a table of old results.
@@ -538,9 +657,16 @@ class Optimizer:
             If nothing has been told yet; or, for a tested point, nothing inside the space, or with what is fixed.
         SpaceError
             If a fixed value is not legal.
+        SettingsError
+            If there are several objectives: then `pareto` has the compromises.
         """
         held = self.space.held(fixed)
         part = self.space.pin(held) if held else None
+        if self.goals is not None:
+            found = self._recommend_jointly(part, tested=tested)
+            if found is None:
+                raise TrialError("no point of the space has been evaluated yet that may be feasible.")
+            return found
         with self._limits():
             model, claims = self._models_of_claims()
             if not tested:
@@ -551,6 +677,39 @@ class Optimizer:
         if found is None:
             raise TrialError("no point of the space has been evaluated yet; what was told lies outside it.")
         return found
+
+    def _recommend_jointly(self, part: Domain | None, *, tested: bool) -> Recommendation | None:
+        assert self.goals is not None, "of a study of several outputs"
+        if self.goals.several:
+            raise SettingsError(
+                "several objectives have no single best point; pareto() has the compromises, and output(name) the "
+                "study of one output."
+            )
+        with self._limits():
+            joint, joint_claims = self._joint_model(), self._joint_model(claims=True)
+            if tested:
+                return joint_answers.best_tested(joint, joint_claims, part)
+            return joint_answers.recommendations(joint, joint_claims, part)[0]
+
+    def pareto(self) -> ParetoFront:
+        """Return the best compromises between several objectives.
+
+        Returns
+        -------
+        ParetoFront
+            The recommended points with forecasts of all outputs, and the trials that no other one dominates.
+
+        Raises
+        ------
+        SettingsError
+            If there is one output.
+        TrialError
+            If nothing has been told yet, or nothing of an output.
+        """
+        if self.goals is None:
+            raise SettingsError("there is one output; recommend() has the best point.")
+        with self._limits():
+            return joint_answers.pareto(self._joint_model(), self._joint_model(claims=True), self.trials)
 
     def where(self, num_samples: int = 200) -> OptimumPosterior:
         """Draw where the optimum is, and how much better it is than the recommendation.
@@ -571,6 +730,11 @@ class Optimizer:
             If nothing has been told yet.
         """
         integer(num_samples, "num_samples", 1)
+        if self.goals is not None:
+            with self._limits():
+                return joint_answers.optimum_posterior(
+                    self._joint_model(), self._joint_model(claims=True), num_samples, self.trials
+                )
         with self._limits():
             model, claims = self._models_of_claims()
             found = answers.optimum_posterior(model, claims, num_samples)
@@ -692,6 +856,13 @@ class Optimizer:
         """
         known = self._ledger.find(trial)
         params = self.space.accept(trial) if known is None else known.params
+        if self.goals is not None:
+            others = [other for other in self._ledger if known is None or other.number != known.number]
+            with self._limits():
+                joint = gather_each(self._settings, others)
+                return joint_answers.explanation(
+                    self._joint_model(joint), params, joint.whole.pending, {} if known is None else known.diagnostics
+                )
         with self._limits():
             evidence = self._gather(lambda other: known is None or other.number != known.number)
             if evidence.count == 0:
@@ -816,8 +987,8 @@ class Optimizer:
         of = self._settings
         study.write(
             path,
-            study.SavedStudy(of.space, of.direction, of.method, of.seed, of.noise, of.num_initial, of.threads,
-                             self.trials),
+            study.SavedStudy(of.space, of.direction, of.method, of.seed, of.noises or of.noise, of.num_initial,
+                             of.threads, self.trials, of.goals),
         )  # fmt: skip
 
     @classmethod
@@ -849,13 +1020,15 @@ class Optimizer:
             optimizer = cls(
                 saved.space if space is None else space, saved.direction, saved.method, saved.seed,
                 noise=saved.noise, num_initial=saved.num_initial, threads=saved.threads, compute=compute,
+                objectives=None if saved.goals is None else saved.goals.objectives,
+                constraints=None if saved.goals is None else saved.goals.constraints,
             )  # fmt: skip
         except (XstarError, *study.WRONG) as error:
             if space is not None and isinstance(error, XstarError):
                 raise
             raise FileError(f"{str(path)!r} is damaged: {error}") from error
         try:
-            return optimizer._knowing(saved.trials, optimizer._models)
+            return optimizer._knowing(saved.trials)
         except (XstarError, *study.WRONG) as error:
             if space is not None and isinstance(error, SpaceError):
                 raise
@@ -869,11 +1042,28 @@ class Optimizer:
         with limited_threads(self.threads), np.errstate(under="ignore"):
             yield
 
+    def _gather_each(self) -> JointEvidence:
+        return gather_each(self._settings, self._ledger)
+
+    def _joint_model(self, evidence: JointEvidence | None = None, *, claims: bool = False) -> JointModel:
+        """The models of several outputs."""
+        evidence = evidence or self._gather_each()
+        if evidence.missing:
+            raise TrialError(
+                f"nothing has been told yet of {', '.join(evidence.missing)}; tell at least one value of it."
+            )
+        find = self._joint_models.for_claims if claims else self._joint_models.model
+        return find(self._settings, evidence)
+
     def _gather(self, counts: Callable[[Trial], bool] = lambda _: True) -> Evidence:
         return gather(self._settings, [trial for trial in self._ledger if counts(trial)])
 
     def _model(self, evidence: Evidence | None = None) -> Model:
         """The model of evidence, by default of everything told so far; pending trials have no part in it."""
+        if self.goals is not None:
+            raise SettingsError(
+                f"there are several outputs ({', '.join(self.goals.names)}); ask for one: output({self.goals.names[0]!r})."
+            )
         evidence = evidence or self._gather()
         if evidence.count == 0:
             raise TrialError("nothing has been told yet; tell the value of at least one trial first.")

@@ -9,7 +9,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Trial:
         The standard deviation of the value's noise, if it was told.
     reason : str or None
         Why it failed or was withdrawn.
+    values : dict of float
+        The outputs told, by name, where there are several; `value` is then that of a single objective.
+    sds : dict of float
+        The standard deviations of their noise, as far as told.
     diagnostics : dict
         How the suggestion came about: `method` is what chose it, `fallback` why that was not the method asked for;
         how the hyperparameters were inferred (`kernel`, `inference_converged`, `effective_sample_size`, ...); and what
@@ -64,11 +68,34 @@ class Trial:
     sd: float | None = None
     reason: str | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    values: Mapping[str, float] = field(default_factory=dict)
+    sds: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @property
     def x(self) -> HostArray:
         """The parameters as an array, in their order."""
         return vector(self.params)
+
+
+class Forecast(NamedTuple):
+    """An output as the model predicts it.
+
+    Attributes
+    ----------
+    mean : float
+        The posterior mean, in the user's units.
+    sd : float
+        The standard deviation of the function.
+    bits : float or None
+        The information about the place of the optimum that its value is expected to give, if that was asked for.
+    """
+
+    mean: float
+    sd: float
+    bits: float | None = None
+
+    def __str__(self) -> str:
+        return with_sd(self.mean, self.sd)
 
 
 @dataclass(frozen=True)
@@ -124,6 +151,9 @@ class Recommendation:
         Whether the mean is farther from all values told than they are from each other.
     shown : dict of str
         The parameters as people write them: with units, and no more digits than mean something.
+    outputs : dict of Forecast
+        Where there are several outputs, each of them; `mean` and `sd` are then those of the first objective, and
+        `feasibility` is the probability that all constraints hold, too.
     """
 
     params: Mapping[str, Any]
@@ -133,20 +163,28 @@ class Recommendation:
     confirmed: bool = False
     extrapolated: bool = False
     shown: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    outputs: Mapping[str, Forecast] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def params_in_words(self) -> list[tuple[str, str]]:
+        """The parameters as people write them."""
+        return _in_words(self.params, self.shown)
 
     @property
     def value_in_words(self) -> str:
         """The value there, and whether it rests on an evaluation."""
         known = "evaluated" if self.confirmed else "not evaluated yet"
-        return f"{with_sd(self.mean, self.sd)} ({known}{EXTRAPOLATED if self.extrapolated else ''})"
+        told = ", ".join(f"{name} {with_sd(output.mean, output.sd)}" for name, output in self.outputs.items())
+        return f"{told or with_sd(self.mean, self.sd)} ({known}{EXTRAPOLATED if self.extrapolated else ''})"
 
     def __str__(self) -> str:
-        params = ", ".join(f"{name} = {text}" for name, text in _in_words(self.params, self.shown))
-        return f"{params}: {self.value_in_words}"
+        params = ", ".join(f"{name} = {text}" for name, text in self.params_in_words)
+        sure = f", feasible with {self.feasibility:.0%}" if self.outputs and self.feasibility < 1.0 else ""
+        return f"{params}: {self.value_in_words}{sure}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        rows = _in_words(self.params, self.shown)
+        rows = self.params_in_words
         sure = f", feasible with {self.feasibility:.0%}" if self.feasibility < 1.0 else ""
         return card("Recommended", rows, f"value {self.value_in_words}{sure}")
 
@@ -181,8 +219,8 @@ class Explanation:
     fallback : str or None
         Why it fell back.
     purpose : str or None
-        What the suggestion was for: to "explore", to "improve" on the best tested point, or to "confirm" the
-        recommendation; None if the method has one purpose only.
+        What the suggestion was for: to "explore", to "improve" on the best tested point, to "confirm" the
+        recommendation, or to find something "feasible"; None if the method has one purpose only.
     gain : float or None
         What the recommendation was known to gain over the best tested point when the suggestion was made, if that was
         looked at.
@@ -192,6 +230,9 @@ class Explanation:
         Whether the predicted value is farther from all values told than they are from each other.
     shown : dict of str
         The point as people write it: with units, and no more digits than mean something.
+    outputs : dict of Forecast
+        Where there are several outputs, each of them with the bits that its value is expected to give; `mean` and `sd`
+        are then those of the first objective, and `feasibility` is the probability that all constraints hold, too.
     """
 
     params: Mapping[str, Any]
@@ -208,6 +249,7 @@ class Explanation:
     left: float | None = None
     extrapolated: bool = False
     shown: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    outputs: Mapping[str, Forecast] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<22} {text}" for label, text in self.lines)
@@ -222,7 +264,7 @@ class Explanation:
         """What is said, line by line: a label and a text."""
         lines = [
             ("expected information", f"{self.bits:.3g} bits about where the optimum is"),
-            ("prediction", with_sd(self.mean, self.sd) + (EXTRAPOLATED if self.extrapolated else "")),
+            *(self._outputs or [("prediction", with_sd(self.mean, self.sd) + self._beyond)]),
             ("place", f"{self.nearest:.3f} from the nearest told point (in the unit cube)"),
             ("exploration", f"{self.exploration:.0%} of what could be known there is still unknown"),
         ]
@@ -233,6 +275,18 @@ class Explanation:
         if self.reason is not None:
             lines.append(("purpose", self.reason))
         return lines
+
+    @property
+    def _beyond(self) -> str:
+        return EXTRAPOLATED if self.extrapolated else ""
+
+    @property
+    def _outputs(self) -> list[tuple[str, str]]:
+        """A line for each of several outputs."""
+        return [
+            (name, with_sd(output.mean, output.sd) + ("" if output.bits is None else f", {output.bits:.3g} bits"))
+            for name, output in self.outputs.items()
+        ]
 
     @property
     def reason(self) -> str | None:
@@ -246,9 +300,11 @@ class Explanation:
                 "" if beyond is None else f", {beyond:.2g} may be left beyond it"
             )
         left = "" if self.left is None else f": {self.left:.2g} may be left above the best tested point"
-        return f"looks for {'a better value' if self.purpose == 'improve' else 'the optimum'}{left}"
+        return f"looks for {SOUGHT[self.purpose]}{left}"
 
 
+SOUGHT = {"improve": "a better value", "explore": "the optimum", "feasible": "a point where all constraints hold"}
+"""The purposes of a suggestion, but for a confirmation, in words."""
 TrialLike: TypeAlias = Trial | int | Point
 """A trial, its number, or parameters."""
 

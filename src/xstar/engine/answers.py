@@ -44,7 +44,7 @@ def best_tested(model: Model, claims: Model, part: Domain | None = None) -> Reco
 
 def _recommendation(model: Model, claims: Model, row: HostArray) -> Recommendation:
     mean, _ = model.predict_values(row[None])
-    sd = _sd_about(mean, *claims.predict_values(row[None]))
+    sd = sd_about(mean, *claims.predict_values(row[None]))
     params = model.settings.space.decode(row)
     return Recommendation(
         params,
@@ -53,17 +53,17 @@ def _recommendation(model: Model, claims: Model, row: HostArray) -> Recommendati
         float(model.feasible(row[None])[0]),
         model.evidence.was_tested(row),
         not model.is_plausible(float(mean[0])),
-        _shown(model.settings.space, params),
+        shown(model.settings.space, params),
     )
 
 
-def _shown(space: Space, params: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters as people write them."""
+def shown(space: Space, params: Mapping[str, Any]) -> dict[str, str]:
+    """Return parameters as people write them."""
     return {name: parameter.show(params[name]) for name, parameter in space.parameters.items()}
 
 
-def _sd_about(mean: HostArray, center: HostArray, sd: HostArray) -> HostArray:
-    """How far values with this center and sd are from a mean, in root mean square."""
+def sd_about(mean: HostArray, center: HostArray, sd: HostArray) -> HostArray:
+    """Return how far values with this center and sd are from a mean, in root mean square."""
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(np.hypot(sd, center - mean), LARGEST))
 
@@ -83,11 +83,13 @@ def optimum_posterior(model: Model, claims: Model, num_samples: int) -> OptimumP
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     points = [space.decode(row) for row in rows]
     params = {name: [point[name] for point in points] for name in space.parameters}
-    return OptimumPosterior(params, regret, recommendation(model, claims), space, _groups(rows[:GROUPED], space.domain))
+    return OptimumPosterior(
+        params, regret, recommendation(model, claims), space, optima_groups(rows[:GROUPED], space.domain)
+    )
 
 
-def _groups(rows: HostArray, domain: Domain) -> tuple[tuple[int, ...], ...]:
-    """Sampled optima (N, d) that are close together, whatever their choices."""
+def optima_groups(rows: HostArray, domain: Domain) -> tuple[tuple[int, ...], ...]:
+    """Return which sampled optima (N, d) are close together, whatever their choices."""
     ordered = [(columns, block) for block, columns in zip(domain.blocks, domain.columns, strict=True)
                if not isinstance(block, Choice)]  # fmt: skip
     points = np.concatenate([rows[:, :0], *(rows[:, columns] for columns, _ in ordered)], axis=1)
@@ -125,5 +127,5 @@ def explanation(
         gain=diagnostics.get("gain"),
         left=diagnostics.get("left"),
         extrapolated=not model.is_plausible(float(mean[0])),
-        shown=_shown(model.settings.space, params),
+        shown=shown(model.settings.space, params),
     )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from xstar.direction import Direction
+from xstar.errors import SettingsError
+from xstar.goals import Goals
 from xstar.methods import Method, ModelSettings, find_method, name_of
 from xstar.numerics.arrays import Array
 from xstar.numerics.checks import array_of, integer
 from xstar.space import Space, SpaceLike
 from xstar.trial import check_sd
+
+SEVERAL = '"pes", "pes-alone", "logei", "ei", "thompson" and "random"'
 
 
 @dataclass(frozen=True)
@@ -31,26 +36,58 @@ class Settings:
     """Evaluations that fill the space before the model is asked."""
     threads: int | None
     compute: str
+    goals: Goals | None = None
+    """Of several outputs; None for one. The direction is then that of the first objective."""
+    noises: Mapping[str, float] = field(default_factory=dict)
+    """The noise of some of several outputs, where it is not the same for all."""
 
     @classmethod
     def check(
-        cls, space: SpaceLike, direction: str, method: str | Method, seed: int | None, *, noise: float | None,
-        num_initial: int | None, threads: int | None, compute: str,
+        cls, space: SpaceLike, direction: str, method: str | Method, seed: int | None, *,
+        noise: float | Mapping[str, float] | None, num_initial: int | None, threads: int | None, compute: str,
+        objectives: Any = None, constraints: Any = None,
     ) -> Settings:  # fmt: skip
         """Return settings, or complain about the first that makes no sense."""
         given = Space.of(space)
-        find_method(method)
+        strategy = find_method(method)
         array_of(compute)
+        goals = _goals(objectives, constraints, direction)
+        noises: dict[str, float] = {}
+        if isinstance(noise, Mapping):
+            if goals is None:
+                raise SettingsError(f"noise is one number for one output; received {noise!r}.")
+            noises = {name: check_sd(sd, f"noise of {name!r}") for name, sd in goals.known(noise).items()}
+            noise = None
+        if goals is not None and not strategy.handles_several_outputs:
+            raise SettingsError(f"method {name_of(method)!r} is for one output; {SEVERAL} are for several.")
         return cls(
             space=given,
-            direction=Direction.parse(direction),
+            direction=Direction.parse(direction) if goals is None else goals.direction(goals.names[0]),
             method=method,
             seed=draw_seed() if seed is None else integer(seed, "seed", 0),
             noise=None if noise is None else check_sd(noise, "noise"),
             num_initial=_enough(given) if num_initial is None else integer(num_initial, "num_initial", 1),
             threads=None if threads is None else integer(threads, "threads", 1),
             compute=compute,
+            goals=goals,
+            noises=noises,
         )
+
+    def of_output(self, name: str) -> Settings:
+        """Return the settings of one of several outputs, as those of a study of its own."""
+        if name not in self._of_outputs:
+            raise SettingsError(f"there is no output {name!r}; the outputs are {', '.join(self._of_outputs)}.")
+        return self._of_outputs[name]
+
+    @cached_property
+    def _of_outputs(self) -> dict[str, Settings]:
+        goals = self.goals
+        return {} if goals is None else {
+            name: replace(
+                self, direction=goals.direction(name), goals=None, noises={}, noise=self.noises.get(name, self.noise)
+            )
+            for name in goals.names
+        }  # fmt: skip
 
     @cached_property
     def strategy(self) -> Method:
@@ -85,6 +122,15 @@ class Settings:
 
     def _of_model(self) -> tuple[Any, ...]:
         return self.space, self.direction, self.method, self.seed, self.noise, self.compute
+
+
+def _goals(objectives: Any, constraints: Any, direction: str) -> Goals | None:
+    """What is wanted of several outputs; None for one."""
+    if objectives is None and not constraints:
+        return None
+    if objectives is None:
+        objectives = {"value": direction}
+    return Goals.check(objectives, constraints)
 
 
 def draw_seed() -> int:

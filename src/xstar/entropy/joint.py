@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-
 from xstar.entropy.conditioned import Conditioned, ConditioningSettings, Entries, Prediction, condition
 from xstar.entropy.constraints import Constraints, constrain
 from xstar.entropy.functionals import Functionals, LinearFunctionals, Rotated, Slopes
@@ -259,7 +258,7 @@ def excess(output: ConditionedOutput, p: Prediction) -> Excess:
     if output.bound is not None:
         spread = xp.maximum(V11, smallest)
         a = (mean - output.bound) / xp.sqrt(spread)
-        return Excess(xp.clip(a, -CERTAIN, CERTAIN), V11, spread, V11 < smallest)
+        return Excess(xp.clip(a, -CERTAIN, CERTAIN), V11, spread, smallest > V11)
     V22 = output.points.variance[..., None]
     V12 = xp.matmul(output.points.toward, xp.linalg.matrix_transpose(p.q))
     floored = smallest > V11 + V22 - 2.0 * V12

@@ -15,6 +15,7 @@ from xstar.errors import FileError, XstarError
 from xstar.feasibility import FeasibilitySettings
 from xstar.files.atomic import write_text
 from xstar.files.json_data import as_json_data
+from xstar.goals import Constraint, Goals, Objective
 from xstar.methods import Balance, Method, ModelSettings, WarpSettings
 from xstar.numerics.arrays import to_numpy
 from xstar.space import Categorical, Integer, Listed, Ordinal, Parameter, Real, Space, naming
@@ -22,7 +23,9 @@ from xstar.trial import STATES, Trial, check_sd, check_value, renamed_diagnostic
 from xstar.version import __version__
 
 FORMAT = "xstar study"
-VERSION = 1
+VERSION = 2
+ONE_OUTPUT = 1
+"""The version that studies of one output are written in: those of 0.1 read them."""
 SETTINGS = (
     Method, gp.SquaredExponential, gp.Matern52, gp.Fixed, gp.MAP, gp.SliceSampling, gp.PosteriorMean, gp.Prior,
     gp.CommonScale, gp.Gamma, gp.Hyperparameters, acquisition.PES, acquisition.ES, acquisition.EI, acquisition.LogEI,
@@ -58,10 +61,11 @@ class SavedStudy(NamedTuple):
     direction: str
     method: str | Method
     seed: int
-    noise: float | None
+    noise: float | Mapping[str, float] | None
     num_initial: int
     threads: int | None
     trials: tuple[Trial, ...]
+    goals: Goals | None = None
 
 
 def write(path: str | Path, study: SavedStudy) -> None:
@@ -91,7 +95,7 @@ def read(path: str | Path) -> SavedStudy:
         trials = tuple(_build_trial(trial, trial.get("number", k), own) for k, trial in enumerate(stored["trials"]))
         return SavedStudy(
             own, stored["direction"], _build_settings(stored["method"]), stored["seed"], stored["noise"],
-            stored["num_initial"], stored["threads"], trials,
+            stored["num_initial"], stored["threads"], trials, _build_goals(stored.get("outputs")),
         )  # fmt: skip
     except XstarError as error:
         raise FileError(f"{name!r} is damaged: {error}") from error
@@ -100,9 +104,10 @@ def read(path: str | Path) -> SavedStudy:
 
 
 def _describe(study: SavedStudy) -> dict[str, Any]:
+    goals = study.goals
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": ONE_OUTPUT if goals is None else VERSION,
         "xstar": __version__,
         "direction": study.direction,
         "seed": study.seed,
@@ -111,8 +116,29 @@ def _describe(study: SavedStudy) -> dict[str, Any]:
         "threads": study.threads,
         "method": _describe_settings(study.method),
         "space": _describe_space(study.space),
+        # What was not given is left out: so the files are read by versions that know nothing of it.
+        **({} if goals is None else {"outputs": _describe_goals(goals)}),
         "trials": [_describe_trial(trial, study.space) for trial in study.trials],
     }
+
+
+def _describe_goals(goals: Goals) -> dict[str, Any]:
+    return {
+        "objectives": {
+            name: {"direction": str(item.direction), "reference": item.reference}
+            for name, item in goals.objectives.items()
+        },
+        "constraints": {name: {"sense": item.sense, "bound": item.bound} for name, item in goals.constraints.items()},
+    }
+
+
+def _build_goals(stored: Any) -> Goals | None:
+    if stored is None:
+        return None
+    return Goals.check(
+        {name: Objective(**item) for name, item in stored["objectives"].items()},
+        {name: Constraint(**item) for name, item in stored["constraints"].items()},
+    )
 
 
 def _describe_settings(value: Any) -> Any:
@@ -189,6 +215,7 @@ def _describe_trial(trial: Trial, space: Space) -> dict[str, Any]:
         "sd": trial.sd,
         "reason": trial.reason,
         "diagnostics": as_json_data(trial.diagnostics),
+        **({"values": dict(trial.values), "sds": dict(trial.sds)} if trial.values else {}),
     }
 
 
@@ -211,9 +238,14 @@ def _build_trial(stored: Mapping[str, Any], number: int, space: Space) -> Trial:
     if stored["reason"] is not None and not isinstance(stored["reason"], str):
         raise ValueError(f"trial {number} has the reason {stored['reason']!r}")
     value, sd = check_value(stored["value"]), stored["sd"]
-    if (state == "done") != (value is not None):
+    values = {name: check_value(told) for name, told in stored.get("values", {}).items()}
+    sds = {name: check_sd(told, f"sd of {name!r} of trial {number}") for name, told in stored.get("sds", {}).items()}
+    if None in values.values() or not set(sds) <= set(values):
+        raise ValueError(f"trial {number} has the values {stored['values']!r}")
+    if (state == "done") != (value is not None or bool(values)):
         raise ValueError(f"trial {number} is {state} and has the value {stored['value']!r}")
     return Trial(
         number, space.accept(params), state, value, None if sd is None else check_sd(sd, f"sd of trial {number}"),
         stored["reason"], renamed_diagnostics(stored["diagnostics"]),
+        values={name: told for name, told in values.items() if told is not None}, sds=sds,
     )  # fmt: skip

@@ -14,8 +14,10 @@ Notation
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +131,7 @@ class Scalarized:
         parts = [value - bound for value, bound in zip(values, self.bounds, strict=True)]
         return namespace(x).stack(parts, axis=-1) if parts else zeros((len(everything), 0), x)
 
-    def _at(self, function, x: Array, problems: HostArray) -> Array:  # type: ignore[no-untyped-def]
+    def _at(self, function: Callable[[Array, HostArray], Any], x: Array, problems: HostArray) -> Any:
         """Call a function of an output's P functions for problems at their own points (P', q, d)."""
         xp, Q, P = namespace(x), self.num_references, self.outputs[0].num_problems
         q, d = x.shape[-2:]
@@ -139,7 +141,9 @@ class Scalarized:
             return found if isinstance(found, Evaluation) else xp.reshape(found, (len(problems), q))
         return function(x, problems // Q)
 
-    def _evaluated(self, function, x: Array, problems: HostArray) -> Evaluation:  # type: ignore[no-untyped-def]
+    def _evaluated(
+        self, function: Callable[[Array, HostArray], Evaluation], x: Array, problems: HostArray
+    ) -> Evaluation:
         found = self._at(function, x, problems)
         xp, shape = namespace(x), (len(problems), x.shape[1])
         d = x.shape[-1]
