@@ -23,6 +23,7 @@ import argparse
 import importlib
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -47,6 +48,8 @@ DATA = (6, 10)
 OBJECTIVES = {"constrained": 1, "objectives": 2}
 POINTS = 3
 """The most points of a P."""
+LEAST = 0.05
+"""Nats: an instance of which no point tells as much has nothing to choose between; the next seed is taken instead."""
 
 
 class Instance(NamedTuple):
@@ -90,7 +93,7 @@ SETTINGS = {
     ("constrained", 1): Settings(outer=3000, draws=1_000_000, kept=1_000_000),
     ("constrained", 2): Settings(outer=3000, draws=2_000_000, kept=200_000),
     ("objectives", 1): Settings(outer=3000, draws=1_000_000, kept=1_000_000),
-    ("objectives", 2): Settings(outer=600, draws=2_000_000, kept=200_000),
+    ("objectives", 2): Settings(outer=400, draws=1_000_000, kept=200_000),
 }
 Method = Callable[[Instance, Any], Any]
 """From an instance and the grid to the surface (G,), or to that of each output (K, G)."""
@@ -147,7 +150,9 @@ def keep_truth(path: Path, instance: Instance, settings: Settings, seed: int) ->
     fields: dict[str, Any] = {key: value for key, value in truth._asdict().items() if value is not None}
     fields["sets"] = np.array([[*P, *[-1] * (POINTS - len(P))] for P in truth.sets])
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, **fields, **stamp)
+    unfinished = path.with_name(f"{path.stem}.{os.getpid()}.npz")  # others may be reading
+    np.savez_compressed(unfinished, **fields, **stamp)
+    unfinished.replace(path)
     return truth
 
 
@@ -260,13 +265,15 @@ def _pearson(score: Any, truth: Any) -> float:
 def rows_of(
     kind: str, d: int, seed: int, settings: Settings, compared: dict[str, Method], folder: Path | None
 ) -> list[dict[str, Any]]:
-    """Every method on one instance, and how sure its truth is."""
+    """Every method on one instance, and how sure its truth is; nothing where there is nothing to learn."""
     instance = find_instance(kind, d, seed)
     if folder is None:
         truth = find_truth(instance, settings, seed)
     else:
         truth = keep_truth(folder / f"{kind}_{d}d_{seed}.npz", instance, settings, seed)
     most = float(truth.total.max())
+    if most < LEAST:
+        return []
     about = {
         "kind": kind,
         "dimension": d,
@@ -332,8 +339,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--dimension", choices=["1", "2", "all"], default="all")
     parser.add_argument("--instances", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="the seed of the first instance (default 0)")
-    parser.add_argument("--outer", type=int, help="draws of the optimum (default 3000; 600 for two objectives in 2-d)")
-    parser.add_argument("--draws", type=int, help="joint draws (default 1000000, in 2-d 2000000)")
+    parser.add_argument("--outer", type=int, help="draws of the optimum")
+    parser.add_argument("--draws", type=int, help="joint draws to accept from")
     parser.add_argument("--truths", type=Path, help="a folder that keeps truths")
     parser.add_argument("--ours", type=json.loads, action="append", help="settings of JointPES, JSON; may be repeated")
     parser.add_argument("--no-save", action="store_true", help="print, and write no results")
@@ -345,9 +352,10 @@ def main(arguments: list[str] | None = None) -> None:
             settings = SETTINGS[kind, d]._replace(**{key: value for key, value in given.items() if value is not None})
             rows: list[dict[str, Any]] = []
             start = time.process_time()
-            for seed in range(options.first, options.first + options.instances):
-                rows += rows_of(kind, d, seed, settings, compared, options.truths)
-                done = seed - options.first + 1
+            seed, done = options.first, 0
+            while done < options.instances:
+                found = rows_of(kind, d, seed, settings, compared, options.truths)
+                rows, seed, done = rows + found, seed + 1, done + bool(found)
                 seconds = time.process_time() - start
                 print(f"{kind}, {d}-d: {done} of {options.instances}, {seconds:.0f} CPU s", flush=True)
             print_table(kind, d, rows)

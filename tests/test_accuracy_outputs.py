@@ -138,16 +138,19 @@ class TestTruths:
         """Those of other kinds and dimensions stay when one is measured again."""
         monkeypatch.setattr(measure, "RESULTS", tmp_path / "benchmarks" / "results")
         measure.RESULTS.mkdir(parents=True)
-        for kind, instances in (("constrained", 2), ("objectives", 1), ("constrained", 1)):
+        for kind, instances in (("constrained", (0, 2)), ("objectives", (0,)), ("constrained", (2,))):
             compared = {"variance": variance_reduction}
-            rows = [row for seed in range(instances) for row in rows_of(kind, 1, seed, FEW, compared, None)]
-            assert [row["method"] for row in rows] == ["random", "variance"] * instances
+            rows = [row for seed in instances for row in rows_of(kind, 1, seed, FEW, compared, None)]
+            assert [row["method"] for row in rows] == ["random", "variance"] * len(instances)
             store(rows, {f"{kind}_1d": FEW._asdict()})
         found = json.loads((measure.RESULTS / "accuracy_outputs.json").read_text())
-        assert [(row["kind"], row["seed"]) for row in found["rows"]] == [("objectives", 0)] * 2 + [
-            ("constrained", 0)
-        ] * 2
+        seeds = [(row["kind"], row["seed"]) for row in found["rows"]]
+        assert seeds == [("objectives", 0)] * 2 + [("constrained", 2)] * 2
         assert set(found["settings"]) == {"constrained_1d", "objectives_1d"}
+
+    def test_an_instance_that_leaves_nothing_to_learn(self):
+        """The second of these: all but one draw in a thousand have their optimum in the same cell."""
+        assert not rows_of("constrained", 1, 1, FEW, {}, None)
 
     def test_without_ours(self, monkeypatch, capsys):
         monkeypatch.setattr(accuracy_outputs, "_ours", lambda module, name: None)
