@@ -165,7 +165,8 @@ class Goals:
             if isinstance(value, Value):
                 if own is not None and value.sd is not None:
                     raise DataError(f"sd of {name!r} is given twice: {value!r} has one, and sd has {own!r}.")
-                value, own = value.value, value.sd if own is None else own
+                own = value.sd if own is None else own
+                value = value.value
             number = check_value(value)
             if number is not None:
                 told[name] = number

@@ -301,8 +301,7 @@ class Optimizer:
         0.2
         """
         settings = self._settings.of_output(name)
-        assert self.goals is not None, "otherwise there is no such output"
-        return self._with(settings, of_output(self._ledger, name, self.goals), self._joint_models.each[name])
+        return self._with(settings, of_output(self._ledger, name), self._joint_models.each[name])
 
     @property
     def exhausted(self) -> bool:
@@ -486,8 +485,8 @@ class Optimizer:
             return self._tell_outputs(trial, value, sd, overwrite=replace)
         if isinstance(value, Mapping) or isinstance(sd, Mapping):
             raise DataError(
-                f"a value must be one number; received {value!r}. Several outputs are named when the optimizer is made: "
-                "objectives= and constraints=."
+                f"a value must be one number; received {value!r}. Several outputs are named when the optimizer is "
+                "made: objectives= and constraints=."
             )
         if isinstance(value, Value):
             if sd is not None and value.sd is not None:
@@ -1061,9 +1060,8 @@ class Optimizer:
     def _model(self, evidence: Evidence | None = None) -> Model:
         """The model of evidence, by default of everything told so far; pending trials have no part in it."""
         if self.goals is not None:
-            raise SettingsError(
-                f"there are several outputs ({', '.join(self.goals.names)}); ask for one: output({self.goals.names[0]!r})."
-            )
+            names = self.goals.names
+            raise SettingsError(f"there are several outputs ({', '.join(names)}); ask for one: output({names[0]!r}).")
         evidence = evidence or self._gather()
         if evidence.count == 0:
             raise TrialError("nothing has been told yet; tell the value of at least one trial first.")

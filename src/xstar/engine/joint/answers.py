@@ -133,10 +133,10 @@ def _left(model: JointModel, optima: Optima, rows: HostArray) -> tuple[HostArray
         half = 0.5 * model.in_values(best[:, None])[:, 0] - 0.5 * model.in_values(reached[:, None])[:, 0]
         return np.where(gained, 2.0 * np.clip(half, 0.0, 0.5 * np.finfo(np.float64).max), 0.0), best
     reference = model.in_values(model.reference[None])[0]
-    reached = [model.in_values(own[good]) for own, good in zip(here, holds, strict=True)]
-    taken = np.array([hypervolume(values, reference) for values in reached])
+    kept = [model.in_values(own[good]) for own, good in zip(here, holds, strict=True)]
+    taken = np.array([hypervolume(values, reference) for values in kept])
     everything = [
-        np.concatenate([model.in_values(front), values]) for front, values in zip(optima.front, reached, strict=True)
+        np.concatenate([model.in_values(front), values]) for front, values in zip(optima.front, kept, strict=True)
     ]
     whole = np.array([hypervolume(values, reference) for values in everything])
     return np.maximum(whole - taken, 0.0), whole

@@ -26,7 +26,7 @@ class JointEvidence:
         return tuple(name for name, evidence in self.each.items() if evidence.count == 0)
 
 
-def of_output(trials: Iterable[Trial], name: str, goals: Goals) -> list[Trial]:
+def of_output(trials: Iterable[Trial], name: str) -> list[Trial]:
     """Return trials as those of one output: an evaluation that has not given it counts no more than a withdrawn one."""
     found = []
     for trial in trials:
@@ -45,7 +45,7 @@ def gather_each(settings: Settings, trials: Iterable[Trial]) -> JointEvidence:
     assert goals is not None, "of a study of several outputs"
     each = {}
     for k, name in enumerate(goals.names):
-        own = gather(settings.of_output(name), of_output(listed, name, goals))
+        own = gather(settings.of_output(name), of_output(listed, name))
         each[name] = own if k == 0 else replace(own, failed=own.failed[:0], legal_failed=own.legal_failed[:0])
     return JointEvidence(each, gather(replace(settings, goals=None, noise=None), _evaluated(settings, goals, listed)))
 

@@ -131,7 +131,7 @@ class JointModel:
             if item.reference is not None:
                 value = model.settings.direction.sign * item.reference
                 found[j] = float(model.scaling.forward(np.array([value]))[0])
-        return found
+        return np.asarray(found)
 
     def means(self, rows: HostArray) -> HostArray:
         """The posterior means of the objectives at points (m, d), in y, shape (m, J)."""
