@@ -11,6 +11,9 @@
                     told the reference point that counts
     random          uniform points
 
+"optuna-gp-exact" and "botorch-exact" are the same, told that the values are without noise, which others have to find
+out; for problems that are.
+
 All see the unit cube. What the others recommend: without noise, the best feasible one of what they have seen, or all
 that no other one dominates, as a study of Optuna has it. With noise, BoTorch goes by its posterior means at the same
 points; Optuna has no model to ask.
@@ -32,8 +35,15 @@ from benchmarks.outputs.hypervolume import nondominated
 from benchmarks.outputs.problems import OutputProblem
 from experiments.problems import Rows
 
-METHODS = ("xstar", "optuna-gp", "optuna-tpe", "optuna-nsga2", "botorch", "random")
-NEEDS = {"optuna-gp": ("torch", "optuna"), "botorch": ("torch", "botorch")}
+METHODS = (
+    "xstar", "optuna-gp", "optuna-gp-exact", "optuna-tpe", "optuna-nsga2", "botorch", "botorch-exact", "random",
+)  # fmt: skip
+NEEDS = {
+    "optuna-gp": ("torch", "optuna"), "optuna-gp-exact": ("torch", "optuna"), "botorch": ("torch", "botorch"),
+    "botorch-exact": ("torch", "botorch"),
+}  # fmt: skip
+EXACT = 1e-6
+"""Variance of the noise of standardized values that BoTorch is told where there is none."""
 MONTE_CARLO_SAMPLES = 128
 
 
@@ -70,11 +80,11 @@ def begin(method: str, task: OutputProblem, seed: int, start: int) -> Session:
         return Ours(task, seed, start, variant or None)
     if method == "random":
         return Random(task, seed)
-    if method == "botorch":
+    if method in ("botorch", "botorch-exact"):
         with warnings.catch_warnings():  # on being imported, a package of GPyTorch's uses what torch has deprecated
             warnings.filterwarnings("ignore", r"`torch\.jit", DeprecationWarning)
             importlib.import_module("botorch")
-        return BoTorch(task, seed)
+        return BoTorch(task, seed, exact=method == "botorch-exact")
     if method in METHODS:
         return Optuna(task, seed, start, method)
     raise ValueError(f"there is no method {method!r}; there are {', '.join(METHODS)}, and xstar:NAME.")
@@ -198,6 +208,9 @@ class Optuna:
         """Trials without outputs, by their points."""
         samplers: dict[str, Any] = {
             "optuna-gp": lambda: optuna.samplers.GPSampler(seed=seed, n_startup_trials=start),
+            "optuna-gp-exact": lambda: optuna.samplers.GPSampler(
+                seed=seed, n_startup_trials=start, deterministic_objective=True
+            ),
             "optuna-tpe": lambda: optuna.samplers.TPESampler(seed=seed, n_startup_trials=start),
             "optuna-nsga2": lambda: optuna.samplers.NSGAIISampler(seed=seed, population_size=start),
         }
@@ -253,8 +266,8 @@ def _logging_less() -> Iterator[None]:
 class BoTorch:
     """By BoTorch: a model of each output, an acquisition function of all, and its maximizer."""
 
-    def __init__(self, task: OutputProblem, seed: int) -> None:
-        self.record, self.seed, self.degraded = Record(task), seed, 0
+    def __init__(self, task: OutputProblem, seed: int, exact: bool) -> None:
+        self.record, self.seed, self.exact, self.degraded = Record(task), seed, exact, 0
         self.fitted: tuple[int, Any] | None = None
         """The models, and of how many values they are."""
 
@@ -290,7 +303,10 @@ class BoTorch:
             x, (mean, sd) = torch.as_tensor(np.array(self.record.points)), self._scales()
             turned = np.append(-self.record.task.signs, np.ones(len(self.record.task.constraints)))
             Y = turned * (np.stack(list(self.record.values.values()), axis=1) - mean) / sd
-            models = ModelListGP(*(SingleTaskGP(x, torch.as_tensor(y)[:, None], outcome_transform=None) for y in Y.T))
+            noise = torch.full((count, 1), EXACT).double() if self.exact else None
+            models = ModelListGP(
+                *(SingleTaskGP(x, torch.as_tensor(y)[:, None], noise, outcome_transform=None) for y in Y.T)
+            )
             fit_gpytorch_mll(SumMarginalLogLikelihood(models.likelihood, models))
             self.fitted = count, models
         return self.fitted[1]
@@ -351,6 +367,7 @@ class BoTorch:
             with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
                 warnings.simplefilter("ignore", BotorchWarning)
                 warnings.simplefilter("ignore", NumericalWarning)
+                warnings.filterwarnings("ignore", "Optimization failed", RuntimeWarning)  # of some starts
                 torch.manual_seed(int(state[0]))
                 return find()
         # Matrices that are not positive definite and numbers that are not finite come as a RuntimeError of torch, too.
