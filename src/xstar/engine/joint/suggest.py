@@ -120,7 +120,14 @@ def _choose(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, An
             improved = _improve(model, balance, tested, search)
             if improved is not None:
                 return improved
-    return _explored(model, own, search, balance)
+    try:
+        return _explored(model, own, search, balance)
+    except _NothingFound:
+        if not model.seeking:
+            raise
+        # Where nothing is feasible on any draw, there is no optimum to learn of yet.
+        row, diagnostics = _improved(model, search)
+        return row, {**diagnostics, "purpose": "feasible"}
 
 
 def _heights_of(model: JointModel, search: _Search) -> HostArray:
