@@ -249,7 +249,7 @@ class Model:
     def _heights(self) -> Objective:
         """The posterior mean, where evaluations are likely to be feasible."""
         score: Objective = Prepared(MeanScore(self.post.by_problem()))
-        return score if self._strict is None else self._strict.weigh(score, power=0.0, additive=True)
+        return score if self._strict is None else self._strict.restrict(score)
 
     @cached_property
     def _strict(self) -> Feasibility | None:
