@@ -43,6 +43,8 @@ class Model:
     post: Posterior
     """Leading axis H; y is standardized."""
     feasibility: Feasibility | None
+    fallback: str | None = None
+    """Why this is a simpler model than the one asked for; None if it is not."""
 
     @property
     def domain(self) -> Domain:
@@ -56,7 +58,7 @@ class Model:
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """How the hyperparameters came about: the kernel that was chosen, and how well the inference went."""
+        """How the hyperparameters came about: the kernel chosen, how well the inference went, or why there was none."""
         found = self.inferred
         return {
             "kernel": type(self.post.kernel).__name__,
@@ -66,6 +68,7 @@ class Model:
             "effective_sample_size": (
                 None if found.effective_sample_size is None else _known(np.min(found.effective_sample_size))
             ),
+            **({} if self.fallback is None else {"fallback": self.fallback}),
         }
 
     def predict(self, rows: HostArray) -> tuple[HostArray, HostArray]:
