@@ -26,6 +26,7 @@ from xstar.feasibility import Feasibility
 from xstar.gp import Inferred, Posterior
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.search import Domain, MixedSearch, Objective, Points, Region, draw_candidates
+from xstar.trial import Prediction
 
 RECOMMENDATION = 0x57A2
 """The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
@@ -80,6 +81,13 @@ class Model:
         """The same in the user's units, where a minimization's values have their own sign again."""
         mean, sd = self.predict(rows)
         return self.settings.direction.sign * self.scaling.inverse(mean), self.scaling.spread(mean, sd)
+
+    def prediction(self, row: HostArray) -> Prediction:
+        """What the model says of a point (d,) that is to be evaluated."""
+        mean, sd = self.predict(row[None])
+        value = self.settings.direction.sign * self.scaling.inverse(mean)
+        parts = value, self.scaling.spread(mean, sd), self.scaling.spread(mean, self.noise)
+        return Prediction(*(float(part[0]) for part in parts))
 
     def interval(self, rows: HostArray, probability: float) -> tuple[HostArray, HostArray]:
         """The ends of the central intervals of f at points (m, d), in the user's units; each (m,)."""

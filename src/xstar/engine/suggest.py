@@ -110,7 +110,7 @@ def _by_model(
     for name, acquisition in ((settings.method_name, own), *(other for other in FALLBACKS if other[1] != own)):
         try:
             row, diagnostics = _choose(model, acquisition, search)
-            yield name, row, {**diagnostics, **model.diagnostics}
+            yield name, row, {**diagnostics, **model.diagnostics, **model.prediction(row).as_diagnostics()}
         except _NothingFound as reason:
             yield name, None, {"why": f"{name} {reason}"}
         except NUMERICAL as error:
