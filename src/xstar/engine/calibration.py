@@ -57,7 +57,7 @@ def _ahead(model: Model, trials: Sequence[Trial]) -> Calibration:
     mean, sd, noise = np.array([found for _, found in kept]).reshape(-1, 3).T
     told = np.array([trial.value for trial, _ in kept], dtype=np.float64)
     noise = np.array([noise[k] if trial.sd is None else trial.sd for k, (trial, _) in enumerate(kept)])
-    center, slope = scaling.forward(sign * mean), scaling.slope(sign * mean)
+    center, slope = scaling.forward(sign * mean), np.minimum(scaling.slope(sign * mean), LARGEST)
     with np.errstate(over="ignore"):
         spread = np.clip(np.hypot(sd * slope, noise * slope), SAME_VALUE, LARGEST)
     ends = [sign * scaling.inverse(center + side * CENTRAL * spread) for side in (-1.0, 1.0)]

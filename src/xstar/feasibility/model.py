@@ -66,8 +66,8 @@ class FeasibilitySettings:
     """A log probability this much above the level does not hold a maximum back."""
     slack: float = 0.05
     """How far below the level a log probability may be and still count as likely."""
-    ep: EPSettings = field(default_factory=lambda: EPSettings(tolerance=1e-2, max_sweeps=30))
-    """Of the results: many hyperparameters share them, and none needs to be exact (5e-4 of a probability)."""
+    ep: EPSettings = field(default_factory=lambda: EPSettings(tolerance=1e-3, max_sweeps=30))
+    """Of the results: many hyperparameters share them, and none needs to be exact."""
 
     def __post_init__(self) -> None:
         for name in ("base_rates", "amplitudes", "lengthscales", "deciding_lengthscales"):
