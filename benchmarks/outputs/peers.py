@@ -160,7 +160,7 @@ class Ours:
     def recommend(self) -> Rows:
         with self._degrading():
             if self.task.several:
-                found = [self._row(params) for params in self.opt.pareto().recommended]
+                found = [self._row(point.params) for point in self.opt.pareto().recommended]
                 return np.array(found).reshape(-1, self.task.dimension)
             return self._row(self.opt.recommend().params)[None]
 

@@ -29,6 +29,7 @@ from xstar.entropy.optima import Optima, draw_optima
 from xstar.feasibility import Feasibility
 from xstar.goals import Goals
 from xstar.gp.outputs import Outputs
+from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import HostArray, move, to_numpy
 from xstar.numerics.pareto import hypervolume, nondominated, spread_out
 from xstar.search import (
@@ -334,6 +335,13 @@ class JointModel:
     def diagnostics(self) -> dict[str, Any]:
         """How the hyperparameters of each output came about."""
         return {"outputs": {name: model.diagnostics for name, model in self.models.items()}}
+
+
+def _repeated(post: Posterior, count: int) -> Posterior:
+    """The posterior with as many hyperparameter samples as the others: a simpler model has one."""
+    if post.batch_shape[0] == count:
+        return post
+    return Posterior.of(post.kernel, post.hyper.take(np.arange(count) % post.batch_shape[0]), post.data)
 
 
 class JointModels:

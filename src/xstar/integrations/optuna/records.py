@@ -32,7 +32,7 @@ from xstar.direction import Direction
 from xstar.errors import DataError, SpaceError
 from xstar.integrations.optuna import adapter
 from xstar.space import Categorical, Integer, Listed, Parameter, Real, Space
-from xstar.trial import State, Trial, check_sd, renamed_diagnostics
+from xstar.trial import Prediction, State, Trial, check_sd, renamed_diagnostics
 
 _logger = logging.getLogger(__name__)
 
@@ -40,7 +40,11 @@ SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
-SHARED_DIAGNOSTICS = ("method", "fallback", "purpose", "gain", "left", "bits", "kernel", "inference_converged")
+PREDICTED = tuple(f"predicted_{name}" for name in Prediction._fields)
+"""What was predicted of a trial, by the names of its diagnostics."""
+SHARED_DIAGNOSTICS = (
+    "method", "fallback", "purpose", "gain", "left", "bits", "kernel", "inference_converged", *PREDICTED,
+)  # fmt: skip
 """What is also said about how it came about."""
 SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
 """User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""
@@ -214,9 +218,22 @@ def to_trials(
         except (KeyError, SpaceError):
             continue
         diagnostics = {key: item for key, item in renamed_diagnostics(shared(trial)).items() if key != "params"}
+        if trial.state == TrialState.PRUNED or not _as_suggested(trial, distributions):
+            # What was predicted is the final value, of the point that was suggested.
+            diagnostics = {key: item for key, item in diagnostics.items() if key not in PREDICTED}
         sd = _noise(trial) if state == "done" else None
         found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))
     return found
+
+
+def _as_suggested(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> bool:
+    """Whether the parameters that a trial has already are those that were suggested."""
+    suggested = shared(trial).get("params", {})
+    return all(
+        distributions[name].to_internal_repr(value) == suggested[name]
+        for name, value in settled(trial, distributions).items()
+        if name in suggested
+    )
 
 
 def _noise(trial: FrozenTrial) -> float | None:
