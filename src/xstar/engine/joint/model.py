@@ -119,11 +119,11 @@ class JointModel:
             bounds.append(
                 float(model.scaling.forward(np.array([value]))[0]) - AT_BOUND * model.settings.model.least_noise
             )
-        return Outputs(
-            tuple(model.post for model in self.objectives),
-            tuple(model.post for model in self.constraints),
-            tuple(bounds),
+        most = max(model.post.batch_shape[0] for model in self.models.values())
+        objectives, constraints = (
+            tuple(_repeated(model.post, most) for model in part) for part in (self.objectives, self.constraints)
         )
+        return Outputs(objectives, constraints, tuple(bounds))
 
     @cached_property
     def reference(self) -> HostArray:
