@@ -1,6 +1,7 @@
 """Methods as sessions of one protocol, ours and other libraries', each as its own documents use it, on one thread.
 
-    xstar           `xstar.Optimizer` with `objectives` and `constraints`; "xstar:logei" is with another method
+    xstar           `xstar.Optimizer` with `objectives` and `constraints`, told the reference point that counts;
+                    "xstar:logei" is with another method
     optuna-gp       GPSampler: LogEI times the probability of feasibility, or the logarithm of the expected hypervolume
                     improvement; its model is used from the end of the start on
     optuna-tpe      TPESampler, likewise
@@ -8,10 +9,10 @@
                     would end before the second generation
     botorch         a SingleTaskGP of each output, standardized, with the most probable hyperparameters;
                     qLogNoisyExpectedImprovement with constraints, or qLogNoisyExpectedHypervolumeImprovement, which is
-                    told the reference point that counts
+                    told the reference point, too
     random          uniform points
 
-"optuna-gp-exact" and "botorch-exact" are the same, told that the values are without noise, which others have to find
+"xstar-exact", "optuna-gp-exact" and "botorch-exact" are the same, told that the values are without noise, which others have to find
 out; for problems that are.
 
 All see the unit cube. What the others recommend: without noise, the best feasible one of what they have seen, or all
@@ -36,7 +37,7 @@ from benchmarks.outputs.problems import OutputProblem
 from experiments.problems import Rows
 
 METHODS = (
-    "xstar", "optuna-gp", "optuna-gp-exact", "optuna-tpe", "optuna-nsga2", "botorch", "botorch-exact", "random",
+    "xstar", "xstar-exact", "optuna-gp", "optuna-gp-exact", "optuna-tpe", "optuna-nsga2", "botorch", "botorch-exact", "random",
 )  # fmt: skip
 NEEDS = {
     "optuna-gp": ("torch", "optuna"), "optuna-gp-exact": ("torch", "optuna"), "botorch": ("torch", "botorch"),
@@ -76,8 +77,8 @@ def begin(method: str, task: OutputProblem, seed: int, start: int) -> Session:
 
         torch.set_num_threads(1)
     family, _, variant = method.partition(":")
-    if family == "xstar":
-        return Ours(task, seed, start, variant or None)
+    if family in ("xstar", "xstar-exact"):
+        return Ours(task, seed, start, variant or None, exact=family == "xstar-exact")
     if method == "random":
         return Random(task, seed)
     if method in ("botorch", "botorch-exact"):
@@ -131,17 +132,25 @@ class Record:
 class Ours:
     """By `xstar.Optimizer`."""
 
-    def __init__(self, task: OutputProblem, seed: int, start: int, method: str | None = None) -> None:
+    def __init__(
+        self, task: OutputProblem, seed: int, start: int, method: str | None = None, *, exact: bool = False
+    ) -> None:
         import xstar
 
         self.task, self.degraded = task, 0
         self.names = [f"x{k}" for k in range(task.dimension)]
         settings: dict[str, Any] = {} if method is None else {"method": method}
+        if exact:
+            settings["noise"] = 0.0
+        objectives: dict[str, Any] = dict(task.objectives)
+        if task.several:
+            known = zip(task.objectives.items(), task.reference or (), strict=True)
+            objectives = {name: xstar.Objective(direction, value) for (name, direction), value in known}
         if task.constraints:
             settings["constraints"] = dict(task.constraints)
         space = xstar.Space({name: xstar.Real(0.0, 1.0) for name in self.names})
         make: Any = xstar.Optimizer
-        self.opt = make(space, objectives=dict(task.objectives), seed=seed, num_initial=start, **settings)
+        self.opt = make(space, objectives=objectives, seed=seed, num_initial=start, **settings)
         self.asked: dict[tuple[float, ...], Any] = {}
         """Trials without outputs, by their points."""
 
