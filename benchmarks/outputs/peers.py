@@ -12,8 +12,8 @@
                     told the reference point, too
     random          uniform points
 
-"xstar-exact", "optuna-gp-exact" and "botorch-exact" are the same, told that the values are without noise, which others have to find
-out; for problems that are.
+"xstar-exact", "optuna-gp-exact" and "botorch-exact" are the same, told that the values are without noise, which others
+have to find out; for problems that are.
 
 All see the unit cube. What the others recommend: without noise, the best feasible one of what they have seen, or all
 that no other one dominates, as a study of Optuna has it. With noise, BoTorch goes by its posterior means at the same
@@ -37,7 +37,8 @@ from benchmarks.outputs.problems import OutputProblem
 from experiments.problems import Rows
 
 METHODS = (
-    "xstar", "xstar-exact", "optuna-gp", "optuna-gp-exact", "optuna-tpe", "optuna-nsga2", "botorch", "botorch-exact", "random",
+    "xstar", "xstar-exact", "optuna-gp", "optuna-gp-exact", "optuna-tpe", "optuna-nsga2", "botorch",
+    "botorch-exact", "random",
 )  # fmt: skip
 NEEDS = {
     "optuna-gp": ("torch", "optuna"), "optuna-gp-exact": ("torch", "optuna"), "botorch": ("torch", "botorch"),
