@@ -8,6 +8,8 @@ one thread, and has made one small suggestion on other data before, so that all 
 contender gets the same n random points of a smooth function with noise, and then the next repeat has others.
 
     ours            Optimizer.ask with the default settings
+    ours-constrained, ours-two    the same with another output, as a constraint that about half of the points meet, or
+                    as another objective; not asked by default
     gpsampler       Optuna's GPSampler with the default settings: maximum a posteriori, log EI; it is up to twice as
                     fast with greenlet, and warns where that is missing
     botorch-logei   SingleTaskGP by fit_gpytorch_mll, the analytic LogExpectedImprovement over the largest value,
@@ -31,7 +33,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,11 +55,22 @@ Suggest = Callable[[], object]
 def data(n: int, d: int, repeat: int) -> tuple[np.ndarray, np.ndarray]:
     """Points (n, d) and noisy values (n,) of a sum of random waves, as many across a diagonal in any dimension."""
     rng = np.random.default_rng([n, d, repeat])
-    frequencies = rng.standard_normal((WAVES, d)) / (LENGTHSCALE * d**0.5)
-    phases = rng.uniform(0.0, 2.0 * np.pi, WAVES)
+    frequencies, phases = _waves(d, rng)
     X = rng.random((n, d))
     values = np.cos(X @ frequencies.T + phases).sum(axis=1)
     return X, values + NOISE * values.std() * rng.standard_normal(n)
+
+
+def another(X: np.ndarray, seed: int) -> np.ndarray:
+    """Another output (n,) of the same kind."""
+    rng = np.random.default_rng([*X.shape, seed, 1])
+    frequencies, phases = _waves(X.shape[1], rng)
+    values = np.cos(X @ frequencies.T + phases).sum(axis=1)
+    return np.asarray(values + NOISE * values.std() * rng.standard_normal(len(X)))
+
+
+def _waves(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return rng.standard_normal((WAVES, d)) / (LENGTHSCALE * d**0.5), rng.uniform(0.0, 2.0 * np.pi, WAVES)
 
 
 # Contenders: each prepares its work and returns the suggestion that is to be measured.
@@ -77,6 +90,26 @@ def ours(X: np.ndarray, values: np.ndarray, seed: int) -> Suggest:
         return trial
 
     return suggest
+
+
+def ours_with_another(X: np.ndarray, values: np.ndarray, seed: int, *, constraint: bool) -> Suggest:
+    """The same for two outputs."""
+    import xstar
+
+    other = another(X, seed)
+    limit = float(np.median(other))
+    trials = [
+        xstar.Trial(
+            k, _params(x), "done", float(y) if constraint else None, values={"value": float(y), "other": float(z)}
+        )
+        for k, (x, y, z) in enumerate(zip(X, values, other, strict=True))
+    ]
+    optimizer = xstar.Optimizer.from_trials(
+        trials, [(0.0, 1.0)] * X.shape[1], method="pes-alone", seed=seed,
+        objectives={"value": "maximize"} if constraint else {"value": "maximize", "other": "maximize"},
+        constraints={"other": (">=", limit)} if constraint else None,
+    )  # fmt: skip
+    return optimizer.ask
 
 
 def gpsampler(X: np.ndarray, values: np.ndarray, seed: int) -> Suggest:
@@ -134,6 +167,8 @@ class Contender(NamedTuple):
 
 CONTENDERS = {
     "ours": Contender(ours, ()),
+    "ours-constrained": Contender(partial(ours_with_another, constraint=True), ()),
+    "ours-two": Contender(partial(ours_with_another, constraint=False), ()),
     "gpsampler": Contender(gpsampler, ("torch",)),
     "botorch-logei": Contender(botorch_logei, ("torch", "botorch")),
     "botorch-pes": Contender(botorch_pes, ("torch", "botorch")),

@@ -29,6 +29,14 @@ class Cells(NamedTuple):
 def nondominated(values: HostArray) -> HostArray:
     """Return which rows of values (n, m) no other row dominates; of equal rows, the first."""
     kept = np.zeros(len(values), dtype=bool)
+    if values.shape[1] == 2 and len(values):
+        # From the largest first value down, those whose second value exceeds all before.
+        order = np.lexsort((-values[:, 1], -values[:, 0]))
+        second = values[order, 1]
+        before = np.maximum.accumulate(np.concatenate([[-math.inf], second[:-1]]))
+        kept[order] = second > before
+        kept[order[0]] = True
+        return kept
     height = _in_ranges(values).sum(axis=1)
     left = np.arange(len(values))
     while len(left):

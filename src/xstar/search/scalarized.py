@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from xstar.numerics.arrays import Array, HostArray, move, namespace, zeros
+from xstar.numerics.arrays import Array, HostArray, move, namespace, scatter_rows, take_rows, to_numpy, zeros
 from xstar.numerics.ascent import Evaluation, ascend
 from xstar.search.box import Maxima, Objective
 from xstar.search.mixed import MixedSearch
@@ -250,14 +250,22 @@ def maximize_scalarized(
     multipliers = xp.clip(-functions.stiffness * functions.slack(x), min=0.0)
     lower = zeros((functions.dimension,), x)
     for stiffness in STIFFER if domain.continuous else ():
-        if not bool(xp.any(multipliers > 0.0)):
+        some = np.flatnonzero(to_numpy(xp.any(multipliers > 0.0, axis=-1)))
+        if not some.size:
             break
         functions = replace(functions, multipliers=multipliers, stiffness=stiffness)
         there = ascend(
-            restricted().evaluate, x[:, None, :], lower, lower + 1.0,
+            partial(_of_some, restricted(), some), take_rows(x, some)[:, None, :], lower, lower + 1.0,
             radius=settings.finish_radius, max_iterations=FEW_ITERATIONS,
         )  # fmt: skip
-        x = there.x[:, 0, :]
+        found = Maxima(
+            *(scatter_rows(part, some, getattr(there, name)[:, 0, ...]) for name, part in found._asdict().items())
+        )
+        x = found.x
         multipliers = xp.clip(multipliers - stiffness * functions.slack(x), min=0.0)
-        found = Maxima(x, *(getattr(there, name)[:, 0, ...] for name in Maxima._fields[1:]))
     return found, multipliers
+
+
+def _of_some(objective: Objective, some: HostArray, x: Array, rows: HostArray) -> Evaluation:
+    """Evaluate those of some problems, by their positions among these."""
+    return objective.evaluate(x, some[rows])
