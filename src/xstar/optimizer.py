@@ -138,12 +138,17 @@ class Optimizer:
         )  # fmt: skip
         self._ledger = Ledger(self._settings.space)
         self._models = Models()
-        self._joint_models = JointModels(() if self.goals is None else self.goals.names)
+        self._joint_models = JointModels()
         self._repeated = False
 
     @classmethod
     def from_trials(
-        cls, trials: Iterable[Trial], space: SpaceLike, *args: Any, models: Models | None = None, **settings: Any
+        cls,
+        trials: Iterable[Trial],
+        space: SpaceLike,
+        *args: Any,
+        models: Models | JointModels | None = None,
+        **settings: Any,
     ) -> Optimizer:
         """Make an optimizer that has been told trials from elsewhere, which keep their numbers.
 
@@ -155,7 +160,7 @@ class Optimizer:
             What may be varied.
         *args, **settings
             The other arguments of `Optimizer`.
-        models : Models, optional
+        models : Models or JointModels, optional
             Fitted models that several optimizers share; for internal use.
 
         Returns
@@ -186,12 +191,14 @@ class Optimizer:
         """
         return self._knowing(trials)
 
-    def _knowing(self, trials: Iterable[Trial], models: Models | None = None) -> Optimizer:
-        return self._with(self._settings, trials, models or self._models)
+    def _knowing(self, trials: Iterable[Trial], models: Models | JointModels | None = None) -> Optimizer:
+        return self._with(self._settings, trials, models)
 
-    def _with(self, settings: Settings, trials: Iterable[Trial], models: Models) -> Optimizer:
+    def _with(self, settings: Settings, trials: Iterable[Trial], models: Models | JointModels | None) -> Optimizer:
         other = type(self).__new__(type(self))
-        other._settings, other._models, other._joint_models = settings, models, self._joint_models
+        other._settings = settings
+        other._models = models if isinstance(models, Models) else self._models
+        other._joint_models = models if isinstance(models, JointModels) else self._joint_models
         other._ledger = Ledger(self.space, trials)
         other._repeated = False
         return other
