@@ -972,10 +972,18 @@ class Optimizer:
             )
             for trial in last
         ]
-        best = self.recommend()._repr_html_() if "done" in states else ""
+        best = self._best_card if "done" in states else ""
         earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
         title = f"Optimizer: {self.direction} by {self.method_name}, {counts}"
         return card(title, rows, earlier, head=("trial", *self.space.parameters, "value"), inner=best)
+
+    @property
+    def _best_card(self) -> str:
+        """What is recommended, for notebooks; nothing while an output is missing."""
+        if self.goals is not None and self._gather_each().missing:
+            return ""
+        found = self.pareto() if self.goals is not None and self.goals.several else self.recommend()
+        return found._repr_html_()
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all.
