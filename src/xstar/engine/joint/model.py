@@ -120,9 +120,15 @@ class JointModel:
 
     @cached_property
     def reference(self) -> HostArray:
-        """Where hypervolumes are measured from, in y, shape (J,)."""
+        """Where hypervolumes are measured from, in y, shape (J,): below the ends of the front of the posterior means.
+
+        Were it below those of the points evaluated, nothing beyond them would ever be a gain, where one objective is
+        better than there and another one worse.
+        """
         told = self.means(self._rows)
-        known = told[self._likely] if self._likely.any() else told
+        rows = self.domain.snap(self._candidates(np.random.default_rng(RECOMMENDATION), self._rows[:0]))
+        likely = np.concatenate([told[self._likely], self.means(rows[self.feasible(rows) >= LIKELY])])
+        known = likely if len(likely) else told
         front = known[nondominated(known)]
         low, span = front.min(axis=0), np.ptp(front, axis=0)
         # Where the front is one point, the range of all that was told.
