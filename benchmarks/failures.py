@@ -4,6 +4,9 @@
 
 Five points to start with, then 20 suggestions; printed: how many of the 20 fail, for the default method, for random
 points, and for Optuna's GPSampler if it is installed (with torch). Results go to benchmarks/results/failures.json.
+
+What failures cost is printed after that: CPU seconds of a suggestion, and of `where`, after 40 values with and without
+failures, median of as many data sets as there are seeds; results go to benchmarks/results/failures_cost.json.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import math
+import statistics
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -69,8 +74,51 @@ def gp_sampler(function: str, seed: int) -> int:
     return count
 
 
+SPACES = {
+    "mixed, 5 parameters": xstar.Space(
+        rate=xstar.Real(1e-5, 1e-1, log=True), share=xstar.Real(0.0, 1.0), layers=xstar.Integer(1, 6),
+        batch=xstar.Ordinal([16, 32, 64]), kind=xstar.Categorical(["relu", "gelu", "tanh"]),
+    ),
+    "16 real parameters": xstar.Space.of([(0.0, 1.0)] * 16),
+}  # fmt: skip
+VALUES, FAILED = 40, (0, 1, 10)
+
+
+def seconds(space: xstar.Space, failures: int, question: Callable[[xstar.Optimizer], object], seed: int) -> float:
+    """CPU seconds of a question after 40 values and some failures, nothing computed before."""
+    rng, domain = np.random.default_rng(seed), space.domain
+    opt = xstar.Optimizer(space, seed=seed)
+    # Failures are at one side of the first parameter.
+    U = rng.random((VALUES + failures, len(domain.blocks)))
+    U[:failures, 0] *= 0.2
+    for k, row in enumerate(domain.spread(U)):
+        if k < failures:
+            opt.fail(space.decode(row), "crashed")
+        else:
+            opt.tell(space.decode(row), -float(np.sum((row - 0.4) ** 2)) + 0.05 * float(rng.standard_normal()))
+    start = time.process_time()
+    question(opt)
+    return time.process_time() - start
+
+
+def costs(seeds: int) -> list[dict[str, Any]]:
+    """Median seconds of every space, question and number of failures."""
+    questions: dict[str, Callable[[xstar.Optimizer], object]] = {"ask": lambda o: o.ask(), "where": lambda o: o.where()}
+    seconds(SPACES["mixed, 5 parameters"], 1, questions["where"], seeds)  # so that all is imported
+    rows: list[dict[str, Any]] = []
+    for name, space in SPACES.items():
+        for asked, question in questions.items():
+            spent = [
+                statistics.median(seconds(space, failures, question, seed) for seed in range(seeds))
+                for failures in FAILED
+            ]
+            rows.append({"space": name, "question": asked, "failures": FAILED, "seconds": spent})
+            print(f"{name:22s}{asked:8s}{'  '.join(f'{one:.2f}' for one in spent)}", flush=True)
+    return rows
+
+
 def main() -> None:
-    """Print the counts of every function."""
+    """Print the counts of every function, and what failures cost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
@@ -89,6 +137,8 @@ def main() -> None:
             rows.append({"function": function, "method": name, "failures": counts})
             print(f"{function:45s}{name:10s}{' '.join(map(str, counts))}", flush=True)
     print(f"written: {save('failures', rows, **vars(options))}")
+    print(f"CPU seconds after {VALUES} values and {', '.join(map(str, FAILED))} failures")
+    print(f"written: {save('failures_cost', costs(options.seeds), **vars(options))}")
 
 
 if __name__ == "__main__":

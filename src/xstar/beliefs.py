@@ -27,6 +27,8 @@ from xstar.trial import Recommendation, Trial
 
 RECENT, SURPRISING = 10, 0.025
 """Values that are looked at, and how improbable it must be that so many of them are outside their intervals."""
+FEW = 5
+"""Values that were predicted before they were told: with fewer, those predicted from all the others are looked at."""
 MOST_SHOWN = 5
 """Choices that are named with their probabilities, and places that are listed."""
 
@@ -388,6 +390,8 @@ class Calibration:
     z : ndarray
         How far off each prediction was, in standard deviations, on the model's scale: positive if the value was better
         than predicted.
+    ahead : Calibration or None
+        The same of trials that a model suggested, and of what it predicted then, before their values were told.
     """
 
     trials: tuple[Trial, ...]
@@ -395,6 +399,7 @@ class Calibration:
     low: HostArray
     high: HostArray
     z: HostArray
+    ahead: Calibration | None = None
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -417,14 +422,22 @@ class Calibration:
 
     @property
     def recent_surprise(self) -> str:
-        """What is to be said if more of the latest values are outside their intervals than chance explains."""
+        """What is to be said if more of the latest values are outside their intervals than chance explains.
+
+        The fair intervals are those of predictions made before; with few of them, those from all other values serve.
+        """
+        if self.ahead is not None and len(self.ahead) >= FEW:
+            return self.ahead._surprise("values that a model asked for", "predicted before they were told")
+        return self._surprise("values", "that the others predict")
+
+    def _surprise(self, values: str, interval: str) -> str:
         recent = self.inside[np.argsort([trial.number for trial in self.trials], kind="stable")][-RECENT:]
         outside, count = int((~recent).sum()), len(recent)
         by_chance = sum(math.comb(count, k) * 0.05**k * 0.95 ** (count - k) for k in range(outside, count + 1))
         if by_chance > SURPRISING:
             return ""
         return (
-            f"{outside} of the last {count} values were outside the 95 % interval that the others predict: "
+            f"{outside} of the last {count} {values} were outside the 95 % interval {interval}: "
             "treat the bound with care"
         )
 

@@ -38,4 +38,4 @@ class NumericalError(XstarError, ArithmeticError):
 
 
 class DegradedWarning(UserWarning):
-    """A suggestion was made by a simpler method than asked for; the trial's diagnostics say why."""
+    """A suggestion was made by a simpler method than asked for, or an answer by a simpler model; it says why."""

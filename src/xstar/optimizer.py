@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, SupportsFloat, overload
+from typing import Any, SupportsFloat, TypeVar, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from xstar.direction import Direction
 from xstar.engine import Evidence, Model, Models, Settings, answers, gather
 from xstar.engine.calibration import calibration
 from xstar.engine.evidence import noise_of
+from xstar.engine.fit import NUMERICAL, fit_simply
 from xstar.engine.importance import importance
 from xstar.engine.joint import (
     JointEvidence,
@@ -60,6 +61,7 @@ from xstar.search import Domain
 from xstar.space import Point, Space, SpaceLike
 from xstar.trial import Explanation, Recommendation, Trial, TrialLike, Value, check_sd, check_value
 
+Answer = TypeVar("Answer")
 SHOWN_TRIALS = 8
 """Trials that a notebook shows of an optimizer: the last ones."""
 
@@ -140,6 +142,7 @@ class Optimizer:
         self._models = Models()
         self._joint_models = JointModels()
         self._repeated = False
+        self._warned_of: Evidence | None = None
 
     @classmethod
     def from_trials(
@@ -201,6 +204,7 @@ class Optimizer:
         other._joint_models = models if isinstance(models, JointModels) else self._joint_models
         other._ledger = Ledger(self.space, trials)
         other._repeated = False
+        other._warned_of = None
         return other
 
     def __repr__(self) -> str:
@@ -669,15 +673,12 @@ class Optimizer:
         held = self.space.held(fixed)
         part = self.space.pin(held) if held else None
         if self.goals is not None:
-            found = self._recommend_jointly(part, tested=tested)
-            if found is None:
+            confirmed = self._recommend_jointly(part, tested=tested)
+            if confirmed is None:
                 raise TrialError("no point of the space has been evaluated yet that may be feasible.")
-            return found
-        with self._limits():
-            model, claims = self._models_of_claims()
-            if not tested:
-                return answers.recommendation(model, claims, part)
-            found = answers.best_tested(model, claims, part)
+            return confirmed
+        answer = answers.best_tested if tested else answers.recommendation
+        found = self._answer(lambda model: answer(model, self._claims(model), part))
         if found is None and held:
             raise TrialError(f"no point with {self.space.show(held)} has been evaluated yet.")
         if found is None:
@@ -738,13 +739,19 @@ class Optimizer:
         integer(num_samples, "num_samples", 1)
         if self.goals is not None:
             with self._limits():
-                return joint_answers.optimum_posterior(
-                    self._joint_model(), self._joint_model(claims=True), num_samples, self.trials
-                )
-        with self._limits():
-            model, claims = self._models_of_claims()
-            found = answers.optimum_posterior(model, claims, num_samples)
-            return replace(found, surprise=calibration(model, self.trials).recent_surprise)
+                joint = self._joint_model()
+                where = joint_answers.optimum_posterior(joint, self._joint_model(claims=True), num_samples, self.trials)
+                said = {name: calibration(own, of_output(self.trials, name)) for name, own in joint.models.items()}
+                surprises = [f"{name}: {one.recent_surprise}" for name, one in said.items() if one.recent_surprise]
+                return replace(where, surprise="; ".join(surprises))
+
+        def answer(model: Model) -> OptimumPosterior:
+            found = answers.optimum_posterior(model, self._claims(model), num_samples)
+            said = [] if model.fallback is None else [f"{model.fallback}; a simpler one says this"]
+            surprise = calibration(model, self.trials).recent_surprise
+            return replace(found, surprise="; ".join([*said, *([surprise] if surprise else [])]))
+
+        return self._answer(answer)
 
     def predict(self, points: Sequence[Point | Trial]) -> tuple[HostArray, HostArray]:
         """Predict the function at some parameters.
@@ -766,8 +773,7 @@ class Optimizer:
             If nothing has been told yet.
         """
         rows = self._rows(points)
-        with self._limits():
-            return self._model().predict_values(rows)
+        return self._answer(lambda model: model.predict_values(rows))
 
     def interval(self, points: Sequence[Point | Trial], probability: float = 0.95) -> tuple[HostArray, HostArray]:
         """Predict between which values the function is at some parameters.
@@ -794,8 +800,7 @@ class Optimizer:
         """
         share = positive(probability, "probability", below=1.0)
         rows = self._rows(points)
-        with self._limits():
-            return self._model().interval(rows, share)
+        return self._answer(lambda model: model.interval(rows, share))
 
     def similarity(self, points: Sequence[Point | Trial], others: Sequence[Point | Trial]) -> HostArray:
         """Compute how alike the values at some parameters and at others must be, by what the model has learned.
@@ -816,8 +821,7 @@ class Optimizer:
             If nothing has been told yet.
         """
         rows, other_rows = self._rows(points), self._rows(others)
-        with self._limits():
-            return self._model().similarity(rows, other_rows)
+        return self._answer(lambda model: model.similarity(rows, other_rows))
 
     def information(self, points: Sequence[Point | Trial]) -> HostArray:
         """Compute how much evaluations at some parameters would tell about where the optimum is.
@@ -839,8 +843,7 @@ class Optimizer:
         """
         rows = self._rows(points)
         evidence = self._gather()
-        with self._limits():
-            return answers.information(self._model(evidence), rows, evidence.pending)
+        return self._answer(lambda model: answers.information(model, rows, evidence.pending), evidence)
 
     def explain(self, trial: TrialLike) -> Explanation:
         """Explain why a trial, or any parameters, are worth evaluating, given everything told but its own result.
@@ -869,13 +872,11 @@ class Optimizer:
                 return joint_answers.explanation(
                     self._joint_model(joint), params, joint.whole.pending, {} if known is None else known.diagnostics
                 )
-        with self._limits():
-            evidence = self._gather(lambda other: known is None or other.number != known.number)
-            if evidence.count == 0:
-                raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
-            model = self._models.model(self._settings, evidence)
-            diagnostics = {} if known is None else known.diagnostics
-            return answers.explanation(model, params, evidence.pending, diagnostics)
+        evidence = self._gather(lambda other: known is None or other.number != known.number)
+        if evidence.count == 0:
+            raise TrialError("nothing has been told yet but this trial, so there is nothing to explain it by.")
+        diagnostics = {} if known is None else known.diagnostics
+        return self._answer(lambda model: answers.explanation(model, params, evidence.pending, diagnostics), evidence)
 
     def importance(self, num_points: int = 256) -> Importance:
         """Compute how much each parameter matters, for the values and for what evaluations tell.
@@ -906,8 +907,7 @@ class Optimizer:
         """
         integer(num_points, "num_points", 2)
         evidence = self._gather()
-        with self._limits():
-            return importance(self._model(evidence), evidence.pending, num_points)
+        return self._answer(lambda model: importance(model, evidence.pending, num_points), evidence)
 
     def calibration(self) -> Calibration:
         """Predict every value told from all the others.
@@ -922,8 +922,7 @@ class Optimizer:
         TrialError
             If nothing has been told yet.
         """
-        with self._limits():
-            return calibration(self._model(), self.trials)
+        return self._answer(lambda model: calibration(model, self.trials))
 
     @property
     def plausible(self) -> tuple[float, float]:
@@ -931,8 +930,7 @@ class Optimizer:
 
         Where the model extrapolates, `predict` may return others; `explain`, `recommend` and pictures say so.
         """
-        with self._limits():
-            return self._model().plausible
+        return self._answer(lambda model: model.plausible)
 
     # Tables and files
 
@@ -1082,10 +1080,26 @@ class Optimizer:
             raise TrialError("nothing has been told yet; tell the value of at least one trial first.")
         return self._models.model(self._settings, evidence)
 
-    def _models_of_claims(self) -> tuple[Model, Model]:
-        """The model of everything told so far, and the one that believes it less, for claims."""
-        model = self._model()
-        return model, self._models.for_claims(self._settings, model.evidence)
+    def _claims(self, model: Model) -> Model:
+        """The model that believes the same evidence less, for claims; none but itself for a simpler one."""
+        return model if model.fallback is not None else self._models.for_claims(self._settings, model.evidence)
+
+    def _answer(self, question: Callable[[Model], Answer], evidence: Evidence | None = None) -> Answer:
+        """What a model of evidence answers, by default of everything told; a simpler one where it cannot."""
+        with self._limits():
+            model = self._model(evidence)
+            try:
+                answer = question(model)
+            except NUMERICAL as error:
+                if model.fallback is not None:
+                    raise
+                why = f"the model could not answer: {str(error).rstrip('.')}"
+                model = fit_simply(self._settings, model.evidence, why)
+                answer = question(model)
+        if model.fallback is not None and model.evidence is not self._warned_of:
+            self._warned_of = model.evidence
+            warnings.warn(f"{model.fallback}; a simpler model answers.", DegradedWarning, stacklevel=3)
+        return answer
 
     def _rows(self, points: Sequence[Point | Trial]) -> HostArray:
         if isinstance(points, Mapping | Trial | str) or not isinstance(points, Iterable):

@@ -50,8 +50,9 @@ class Trial:
         The standard deviations of their noise, as far as told.
     diagnostics : dict
         How the suggestion came about: `method` is what chose it, `fallback` why that was not the method asked for;
-        how the hyperparameters were inferred (`kernel`, `inference_converged`, `effective_sample_size`, ...); and what
-        the method itself has to say.
+        how the hyperparameters were inferred (`kernel`, `inference_converged`, `effective_sample_size`, ...); what
+        the model predicted (`predicted_mean` and `predicted_sd` of the function, `predicted_noise` of a value, in the
+        user's units), against which the value will be held; and what the method itself has to say.
 
     Examples
     --------
@@ -319,6 +320,27 @@ def vector(params: Mapping[str, Any]) -> HostArray:
 def renamed_diagnostics(diagnostics: Mapping[str, Any]) -> dict[str, Any]:
     """Return the diagnostics of a trial by their present names: studies from before 0.1.0 have others."""
     return {{"rung": "method", "why": "fallback"}.get(key, key): value for key, value in diagnostics.items()}
+
+
+class Prediction(NamedTuple):
+    """What was predicted of a trial before its value was told, in the user's units."""
+
+    mean: float
+    sd: float
+    """Of the function."""
+    noise: float
+    """Of a value."""
+
+    @classmethod
+    def of(cls, trial: Trial) -> Prediction | None:
+        """Return that of a trial; None if no model suggested it, or what a file says of it makes no sense."""
+        told = [trial.diagnostics.get(f"predicted_{name}") for name in cls._fields]
+        numeric = [float(part) for part in told if isinstance(part, int | float) and math.isfinite(part)]
+        return cls(*numeric) if len(numeric) == len(told) and min(numeric[1:]) >= 0.0 else None
+
+    def as_diagnostics(self) -> dict[str, float]:
+        """Return it as a trial's diagnostics keep it."""
+        return {f"predicted_{name}": value for name, value in zip(self._fields, self, strict=True)}
 
 
 def check_sd(sd: Any, name: str) -> float:

@@ -31,6 +31,7 @@ from xstar.gp import MAP, Matern52
 from xstar.integrations.optuna import XstarSampler, load_optimizer, records
 from xstar.integrations.optuna.sampler import SharingSettings
 from xstar.search import SAME_POINT
+from xstar.trial import Prediction
 
 SAMPLER_LOG = "xstar.integrations.optuna.sampler"
 QUICK = Method(Matern52(), MAP(), acquisition=LogEI())
@@ -445,8 +446,11 @@ def test_suggestions_are_visible_to_others_before_the_objective_asks_for_them(an
     assert list(other.trials[-1].params) == ["layers"]
     pending = load_optimizer(other).trials[-1]
     assert (pending.number, pending.state) == (6, "pending")
+    predicted = Prediction.of(pending)
+    assert predicted is not None
     assert pending.diagnostics == {
         "method": "logei", "fallback": None, "kernel": "Matern52", "inference_converged": True,
+        **predicted.as_diagnostics(),
     }  # fmt: skip
     assert suggested(trial, MIXED) == pending.params
     assert other.ask(MIXED).params != pending.params
@@ -1051,6 +1055,22 @@ def test_the_rest_of_a_partly_enqueued_trial_is_suggested():
     assert trial.suggest_float("x", 0.0, 1.0) == 0.125
     study.tell(trial, 0.0)
     assert load_optimizer(study).trials[-1].params == {"x": 0.125, "y": y}
+
+
+def test_what_was_predicted_is_kept_for_values_of_the_point_that_was_suggested():
+    """Not for another point, nor for one that was pruned before its value was known."""
+    study = study_of(sampler(SQUARE))
+    evaluate(study, SQUARE, hill, 6)
+    study.enqueue_trial({"x": 0.125})
+    evaluate(study, SQUARE, hill, 1)
+    add(study, {"x": 0.9, "y": 0.9}, 0.0, distributions=SQUARE, system_attrs=study.trials[5].system_attrs)
+    pruned = study.ask(SQUARE)
+    pruned.report(0.5, step=1)
+    study.tell(pruned, state=TrialState.PRUNED)
+    optimizer = load_optimizer(study)
+    known = {trial.number for trial in optimizer.trials if Prediction.of(trial) is not None}
+    assert known == {3, 4, 5, 6}
+    assert [trial.number for trial in optimizer.calibration().ahead.trials] == [3, 4, 5, 6]
 
 
 def test_an_enqueued_trial_does_not_stand_in_its_own_way(caplog):

@@ -47,6 +47,10 @@ class JointPES:
         Random features of a sample path.
     num_competitors : int
         Optima of other draws that the optimum of a single objective must beat, where they are feasible.
+    slopes : bool
+        Whether the gradients of all outputs balance at an optimum: none has a slope across the space that the draw's
+        own gradients span. Without, only values are known there; `python -m benchmarks.accuracy_outputs` shows what
+        that costs.
     settings : PESSettings
         Everything else.
 
@@ -66,6 +70,7 @@ class JointPES:
     num_points: int = 3
     num_features: int = 512
     num_competitors: int = 10
+    slopes: bool = True
     settings: PESSettings = field(default_factory=PESSettings)
 
     def __post_init__(self) -> None:
@@ -126,7 +131,7 @@ class JointPES:
         conditioned = tuple(
             condition_output(
                 outputs, k, optima, condition_on_pending(post, optima.paths[k], under_way, rng), competitors, smooth,
-                self.settings.conditioning,
+                self.settings.conditioning, slopes=self.slopes,
             )
             for k, post in enumerate(outputs.posteriors)
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from xstar.engine.evidence import Evidence
-from xstar.engine.fit import fit, fit_for_claims
+from xstar.engine.fit import NUMERICAL, fit, fit_for_claims, fit_simply
 from xstar.engine.model import Model
 from xstar.engine.settings import Settings
 
@@ -20,8 +20,8 @@ class Models:
         self._kept: tuple[_Entry, ...] = ()
 
     def model(self, settings: Settings, evidence: Evidence) -> Model:
-        """Return the model of the results in evidence, fitted if it is not at hand."""
-        entry = self._find(settings, evidence) or _Entry(settings, evidence, fit(settings, evidence))
+        """Return the model of the results in evidence, fitted if it is not at hand; a simpler one if that fails."""
+        entry = self._find(settings, evidence) or _Entry(settings, evidence, _fit(settings, evidence))
         self._keep(entry)
         return entry.model
 
@@ -49,6 +49,13 @@ class Models:
             ),
             None,
         )
+
+
+def _fit(settings: Settings, evidence: Evidence) -> Model:
+    try:
+        return fit(settings, evidence)
+    except NUMERICAL as error:
+        return fit_simply(settings, evidence, f"the model could not be fitted: {str(error).rstrip('.')}")
 
 
 class _Entry(NamedTuple):

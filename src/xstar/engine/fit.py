@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
@@ -14,11 +15,14 @@ from xstar.engine.settings import Settings
 from xstar.engine.thinning import thin
 from xstar.errors import DataError
 from xstar.feasibility import Feasibility
-from xstar.gp import Hyperparameters, Matern52, Posterior
+from xstar.gp import Hyperparameters, Inferred, Matern52, Posterior
 from xstar.gp.inference import infer_each_under_best
 from xstar.gp.observations import Observations
 from xstar.methods import ModelSettings
 from xstar.numerics.arrays import HostArray, move
+
+NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
+"""What a computation raises that has gone wrong for the data's sake; anything else is a mistake in the code."""
 
 
 def fit_for_claims(model: Model) -> Model:
@@ -66,6 +70,22 @@ def fit(settings: Settings, evidence: Evidence, feasibility: Feasibility | None 
     return Model(settings, evidence, scaling, inferred, Posterior.of(chosen.kernel, hyper, data), feasibility)
 
 
+def fit_simply(settings: Settings, evidence: Evidence, why: str) -> Model:
+    """Fit a model with nothing to infer and enough noise to be factored; `why` it stands in for the one asked for."""
+    own = settings.model
+    kept = thin(evidence.X, evidence.values, own.max_data, own.num_neighbors)
+    X, values = evidence.X[kept], evidence.values[kept]
+    n, d = X.shape
+    scaling = Scaling.fit(values, np.full(n, 1.0 / n), own.warps[0])
+    hyper = _reference(d, own).reshaped((1,))
+    post = Posterior(Matern52(), hyper, *(move(part, settings.like) for part in (X, scaling.forward(values))))
+    feasibility = None
+    if len(evidence.failed):
+        with contextlib.suppress(*NUMERICAL):
+            feasibility = Feasibility.fit(X, evidence.failed, settings.space.domain, own.feasibility)
+    return Model(settings, evidence, scaling, Inferred(hyper, converged=False), post, feasibility, why)
+
+
 def candidate_scalings(X: HostArray, values: HostArray, settings: ModelSettings) -> list[Scaling]:
     """Return the different ways to standardize values (n,) at points (n, d)."""
     weights = design_weights(X, settings)
@@ -81,7 +101,12 @@ def design_weights(X: HostArray, settings: ModelSettings) -> HostArray:
     a mean would expect that much of every place not yet seen.
     """
     n, d = X.shape
-    hyper = Hyperparameters(np.full(d, settings.reference_lengthscale * np.sqrt(d)), 1.0, settings.reference_noise)
-    post = Posterior(Matern52(), hyper, X, np.ones(n))
+    post = Posterior(Matern52(), _reference(d, settings), X, np.ones(n))
     weights = np.maximum(post.alpha, 0.0)
     return np.asarray(weights / weights.sum())
+
+
+def _reference(dimension: int, settings: ModelSettings) -> Hyperparameters:
+    """Hyperparameters that suit many functions."""
+    lengthscales = np.full(dimension, settings.reference_lengthscale * np.sqrt(dimension))
+    return Hyperparameters(lengthscales, 1.0, settings.reference_noise)

@@ -26,6 +26,7 @@ from xstar.feasibility import Feasibility
 from xstar.gp import Inferred, Posterior
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.search import Domain, MixedSearch, Objective, Points, Region, draw_candidates
+from xstar.trial import Prediction
 
 RECOMMENDATION = 0x57A2
 """The seed of the search for the best posterior mean: a recommendation depends on the data alone."""
@@ -43,6 +44,8 @@ class Model:
     post: Posterior
     """Leading axis H; y is standardized."""
     feasibility: Feasibility | None
+    fallback: str | None = None
+    """Why this is a simpler model than the one asked for; None if it is not."""
 
     @property
     def domain(self) -> Domain:
@@ -56,7 +59,7 @@ class Model:
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """How the hyperparameters came about: the kernel that was chosen, and how well the inference went."""
+        """How the hyperparameters came about: the kernel chosen, how well the inference went, or why there was none."""
         found = self.inferred
         return {
             "kernel": type(self.post.kernel).__name__,
@@ -66,6 +69,7 @@ class Model:
             "effective_sample_size": (
                 None if found.effective_sample_size is None else _known(np.min(found.effective_sample_size))
             ),
+            **({} if self.fallback is None else {"fallback": self.fallback}),
         }
 
     def predict(self, rows: HostArray) -> tuple[HostArray, HostArray]:
@@ -77,6 +81,13 @@ class Model:
         """The same in the user's units, where a minimization's values have their own sign again."""
         mean, sd = self.predict(rows)
         return self.settings.direction.sign * self.scaling.inverse(mean), self.scaling.spread(mean, sd)
+
+    def prediction(self, row: HostArray) -> Prediction:
+        """What the model says of a point (d,) that is to be evaluated."""
+        mean, sd = self.predict(row[None])
+        value = self.settings.direction.sign * self.scaling.inverse(mean)
+        parts = value, self.scaling.spread(mean, sd), self.scaling.spread(mean, self.noise)
+        return Prediction(*(float(part[0]) for part in parts))
 
     def interval(self, rows: HostArray, probability: float) -> tuple[HostArray, HostArray]:
         """The ends of the central intervals of f at points (m, d), in the user's units; each (m,)."""
@@ -249,7 +260,7 @@ class Model:
     def _heights(self) -> Objective:
         """The posterior mean, where evaluations are likely to be feasible."""
         score: Objective = Prepared(MeanScore(self.post.by_problem()))
-        return score if self._strict is None else self._strict.weigh(score, power=0.0, additive=True)
+        return score if self._strict is None else self._strict.restrict(score)
 
     @cached_property
     def _strict(self) -> Feasibility | None:

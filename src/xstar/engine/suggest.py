@@ -20,6 +20,7 @@ from xstar.acquisition import Acquisition, LogEI, Prepared
 from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
 from xstar.engine.cache import Models
 from xstar.engine.evidence import Evidence
+from xstar.engine.fit import NUMERICAL
 from xstar.engine.model import Model
 from xstar.engine.seeds import Seeds
 from xstar.engine.settings import Settings
@@ -28,8 +29,6 @@ from xstar.methods import Balance
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.search import Domain, Objective, Points
 
-NUMERICAL = (ArithmeticError, np.linalg.LinAlgError)
-"""What a computation raises that has gone wrong for the data's sake; anything else is a mistake in the code."""
 FALLBACKS: tuple[tuple[str, Acquisition], ...] = (("logei", LogEI()),)
 """What is tried after the method itself, before points fill the space."""
 
@@ -99,10 +98,9 @@ def _by_model(
     settings: Settings, evidence: Evidence, models: Models, search: _Search
 ) -> Iterator[tuple[str, HostArray | None, dict[str, Any]]]:
     """What each method has found, with its diagnostics; or None, and why."""
-    try:
-        model = models.model(settings, evidence)
-    except NUMERICAL as error:
-        yield "model", None, {"why": f"the model could not be fitted: {str(error).rstrip('.')}"}
+    model = models.model(settings, evidence)
+    if model.fallback is not None:
+        yield "model", None, {"why": model.fallback}
         return
     if not model.scaling.informative and evidence.count > 1:
         yield "model", None, {"why": "no signal: all values are the same"}
@@ -112,7 +110,7 @@ def _by_model(
     for name, acquisition in ((settings.method_name, own), *(other for other in FALLBACKS if other[1] != own)):
         try:
             row, diagnostics = _choose(model, acquisition, search)
-            yield name, row, {**diagnostics, **model.diagnostics}
+            yield name, row, {**diagnostics, **model.diagnostics, **model.prediction(row).as_diagnostics()}
         except _NothingFound as reason:
             yield name, None, {"why": f"{name} {reason}"}
         except NUMERICAL as error:

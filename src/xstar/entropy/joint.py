@@ -75,7 +75,7 @@ class Excess(NamedTuple):
 
 def condition_output(
     outputs: Outputs, number: int, optima: Optima, posterior: tuple[Posterior, Array], competitors: Array,
-    smooth: HostArray, settings: ConditioningSettings,
+    smooth: HostArray, settings: ConditioningSettings, *, slopes: bool = True,
 ) -> ConditionedOutput:  # fmt: skip
     """Condition one output on the optima.
 
@@ -95,6 +95,13 @@ def condition_output(
         The coordinates along which there are derivatives.
     settings : ConditioningSettings
         Thresholds, and how EP iterates.
+    slopes : bool
+        Whether the gradients of all outputs balance at the optima.
+
+    Returns
+    -------
+    ConditionedOutput
+        What predictions at any x need.
     """
     post, alpha = posterior
     J = len(outputs.objectives)
@@ -104,14 +111,14 @@ def condition_output(
         constraints = constrain(maximizers, int(competitors.shape[-2]), along=smooth)
         constraints = _beating(constraints, _feasible_on_paths(outputs, optima, competitors))
         of_optimum: LinearFunctionals = functionals
-        if len(smooth) and bool(namespace(optima.held).any(optima.held)):
+        if slopes and len(smooth) and bool(namespace(optima.held).any(optima.held)):
             of_optimum, constraints = _held_back(post, outputs, optima, smooth, functionals, constraints)
         conditioned = condition(post, alpha, of_optimum, constraints, settings)
         return ConditionedOutput(conditioned, conditioned.of_entries(1), None)
     bound = None if number < J else outputs.bounds[number - J]
     if bound is not None:
         values, told = _without_slopes(post, optima), _holding(optima, number, number - J, bound)
-    elif len(smooth):
+    elif slopes and len(smooth):
         values, told = _on_front(post, number, outputs, optima, smooth)
     else:
         values, told = _without_slopes(post, optima), _nothing(optima)

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from xstar.entropy.ep import EPSettings, expectation_propagation
+from xstar.feasibility.latent import Latent
 from xstar.feasibility.penalized import Penalized
 from xstar.gp.hyperparameters import Hyperparameters
 from xstar.gp.kernels import Kernel, Matern52
 from xstar.gp.posterior import Posterior
-from xstar.numerics.arrays import HostArray, in_chunks, solve_lower
+from xstar.numerics.arrays import HostArray
 from xstar.numerics.checks import instance, integer, positive, share
 from xstar.numerics.designs import sobol
 from xstar.numerics.normal import hazard, log_ndtr
@@ -57,6 +60,8 @@ class FeasibilitySettings:
     """How steeply the logarithm of a smaller probability is penalized."""
     steepness_of_logarithms: float = 1e12
     """The same for logarithms of scores, which may differ by any amount between one place and another."""
+    onset: float = 0.02
+    """So far below the level the penalty on the log probability becomes that steep, from nothing at the level."""
     margin: float = 1e-3
     """A log probability this much above the level does not hold a maximum back."""
     slack: float = 0.05
@@ -72,6 +77,7 @@ class FeasibilitySettings:
         for rate in (*self.base_rates, self.level, self.recommended_level):
             positive(rate, "a probability of feasibility", below=1.0)
         share(self.relative_level, "relative_level")
+        positive(self.onset, "onset")
         for name in ("max_results", "num_delegates"):
             integer(getattr(self, name), name, 1)
         instance(self.kernel, "kernel", Kernel, "Matern52()")
@@ -139,35 +145,29 @@ class Feasibility:
 
     def log_probability(self, X: HostArray) -> HostArray:
         """log P(feasible) at points (m, d), shape (m,)."""
-        mean, variance = self.post.predict(X)
-        return self._mixed(log_ndtr((mean + self.mean[:, None]) / np.sqrt(1.0 + variance)))
+        return self.log_probability_gradient(X, -math.inf)[0]
 
-    def log_probability_gradient(self, X: HostArray) -> tuple[HostArray, HostArray]:
-        """The same with its gradient (m, d).
+    def log_probability_gradient(self, X: HostArray, below: float = math.inf) -> tuple[HostArray, HostArray]:
+        """The same with its gradient (m, d), which is left at zero where log P is not `below`.
 
-        The gradient is that of a sum over all results and hyperparameters of covariances with x, each with the weight
-
-            share hazard(z) (alpha / root + z / root^2 K^{-1} k),    root^2 = 1 + variance
-
-        so that gradients of single covariances, d times as many numbers, are not written out.
+        With z = mean / root and root^2 = 1 + variance, it is that of a sum over all hyperparameters, each with the
+        weight  share hazard(z)  before the gradient of its z.
         """
-        post = self.post
-
-        def block(x: HostArray) -> tuple[HostArray, HostArray]:
-            cross = post.kernel.covariance(post.hyper, x, post.data.X)
-            whitened = post.whiten(np.swapaxes(cross, -1, -2))
-            variance = np.maximum(post.hyper.variance[:, None] - np.sum(whitened * whitened, axis=-2), 0.0)
-            root = np.sqrt(1.0 + variance)
-            z = ((cross @ post.alpha[..., None])[..., 0] + self.mean[:, None]) / root
-            each = log_ndtr(z)
-            value = self._mixed(each)
-            steep = np.exp(each + self.log_weight[:, None] - value) * hazard(z)
-            explained = np.swapaxes(solve_lower(post.factor, whitened, transpose=True), -1, -2)
-            weights = (steep / root)[..., None] * post.alpha[:, None, :] + (steep * z / root**2)[..., None] * explained
-            return value, np.sum(post.kernel.pull_back(post.hyper, x, post.data.X, weights), axis=0)
-
-        numbers = 4 * post.data.count * len(self.mean)
-        value, gradient = in_chunks(block, np.asarray(X, dtype=np.float64), numbers, (-1, -2))
+        X, latent = np.asarray(X, dtype=np.float64), self._latent
+        value, gradient = np.empty(len(X)), np.zeros(X.shape)
+        for block in latent.blocks(X):
+            found = latent.predict(X[block])
+            root = np.sqrt(1.0 + found.variance)
+            z = found.mean / root
+            each = log_ndtr(z) + self.log_weight[:, None]
+            highest = np.max(each, axis=0)
+            value[block] = highest + np.log(np.sum(np.exp(each - highest), axis=0))
+            rows = np.flatnonzero(value[block] < below)
+            if len(rows):
+                z, root = z[:, rows], root[:, rows]
+                steep = np.exp(each[:, rows] - value[block][rows]) * hazard(z) / root
+                part = found._replace(distance=found.distance[:, rows], explained=found.explained[:, rows])
+                gradient[block.start + rows] = latent.pull_back(X[block][rows], part, steep, -0.5 * steep * z / root)
         return value, gradient
 
     def is_likely(self, X: HostArray) -> HostArray:
@@ -179,27 +179,34 @@ class Feasibility:
         return np.asarray(self.log_probability(X) >= self.floor)
 
     def penalty(self, X: HostArray, power: float = 0.0, steepness: float | None = None) -> HostArray:
-        """What is added to the logarithm of a score: power log P, and a steep penalty below the level."""
-        log_p = self.log_probability(X)
-        steep = self.settings.steepness if steepness is None else steepness
-        return np.asarray(power * log_p + steep * np.minimum(log_p - self.floor, 0.0))
+        """What is added to the logarithm of a score: power log P, and a steep penalty below the level.
 
-    def penalty_gradient(
+        It begins with a parabola, so that a maximum which it holds back is as smooth as any.
+        """
+        log_p = self.log_probability(X)
+        return np.asarray(power * log_p - self._steepness(steepness) * self._shortfall(log_p).penalty)
+
+    def penalty_derivatives(
         self, X: HostArray, power: float = 0.0, steepness: float | None = None
-    ) -> tuple[HostArray, HostArray]:
-        """The same with its gradient (m, d)."""
-        steep = self.settings.steepness if steepness is None else steepness
-        log_p, slope = self.log_probability(X), np.zeros(X.shape)
-        below = log_p < self.floor
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """The same with its gradient (m, d) and, roughly, the Hessian (m, d, d) of the steep penalty.
+
+        That is as if log P were linear, as in Gauss-Newton; and where the penalty is a straight line, the Hessian of
+        the parabola that has its slope there and its top at the level, so that a step along it leads to the level.
+        """
         # Where evaluations are likely to be feasible, nothing is added that has a slope.
-        sloping = below | (power != 0.0)
-        if sloping.any():
-            slope[sloping] = self.log_probability_gradient(X[sloping])[1]
-        return power * log_p + steep * below * (log_p - self.floor), (power + steep * below)[:, None] * slope
+        log_p, slope = self.log_probability_gradient(X, self.floor if power == 0.0 else math.inf)
+        steep, short = self._steepness(steepness), self._shortfall(log_p)
+        bend = steep * short.slope / np.maximum(short.amount, 1e-300)
+        return (
+            power * log_p - steep * short.penalty,
+            (power + steep * short.slope)[:, None] * slope,
+            -bend[:, None, None] * slope[:, :, None] * slope[:, None, :],
+        )
 
     def restrict(self, objective: Objective) -> Penalized:
         """Return functions whose maxima are where evaluations are likely to be feasible."""
-        return Penalized(objective, self, rough_pays=False)
+        return Penalized(objective, self)
 
     def weigh(self, objective: Objective, *, power: float, additive: bool) -> Penalized:
         """Return scores times P(feasible)^power, or with its logarithm added if they are `additive`."""
@@ -210,10 +217,27 @@ class Feasibility:
         """Whether maxima that were found at points (m, d) may be held back by infeasibility, shape (m,)."""
         return np.asarray(self.log_probability(X) <= self.floor + self.settings.margin)
 
-    def _mixed(self, each: HostArray) -> HostArray:
-        weighed = each + self.log_weight[:, None]
-        highest = np.max(weighed, axis=0)
-        return np.asarray(highest + np.log(np.sum(np.exp(weighed - highest), axis=0)))
+    def _shortfall(self, log_p: HostArray) -> _Shortfall:
+        amount, onset = np.maximum(self.floor - log_p, 0.0), self.settings.onset
+        within = np.minimum(amount, onset)
+        return _Shortfall(amount, within * (amount - 0.5 * within) / onset, within / onset)
+
+    def _steepness(self, given: float | None) -> float:
+        return self.settings.steepness if given is None else given
+
+    @cached_property
+    def _latent(self) -> Latent:
+        return Latent.of(self.post, self.mean)
+
+
+class _Shortfall(NamedTuple):
+    """How far log probabilities are below the level, all of shape (m,)."""
+
+    amount: HostArray
+    penalty: HostArray
+    """Of Huber's form: a parabola that goes on as a straight line with a slope of 1."""
+    slope: HostArray
+    """Of the penalty."""
 
 
 def _grid(dimension: int, settings: FeasibilitySettings) -> tuple[Hyperparameters, HostArray]:

@@ -20,10 +20,10 @@ class Penalty(Protocol):
     def penalty(self, X: HostArray, power: float = 0.0, steepness: float | None = None) -> HostArray:
         """At points (m, d), shape (m,)."""
 
-    def penalty_gradient(
+    def penalty_derivatives(
         self, X: HostArray, power: float = 0.0, steepness: float | None = None
-    ) -> tuple[HostArray, HostArray]:
-        """The same with its gradient (m, d)."""
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """The same with its gradient (m, d) and, without what `power` adds, its Hessian (m, d, d)."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Penalized:
     """Functions times P(feasible)^power, and next to nothing where that is below the level of `feasibility`.
 
     Where functions are logarithms or values (`additive`), the logarithm is added. A score with a power of 1 is the
-    expected one: a failure tells nothing of the function. It is an `Objective` of `xstar.search`; Hessians are lost.
+    expected one: a failure tells nothing of the function. It is an `Objective` of `xstar.search`; with a power, or as a
+    product, Hessians are lost.
     """
 
     objective: Objective
@@ -40,8 +41,6 @@ class Penalized:
     additive: bool = True
     steepness: float | None = None
     """Of the penalty below the level; by default that of `feasibility`."""
-    rough_pays: bool = True
-    """Whether the functions' rough form saves anything beside what the penalty costs."""
 
     @property
     def num_problems(self) -> int:
@@ -52,6 +51,11 @@ class Penalized:
     def dimension(self) -> int:
         """d."""
         return self.objective.dimension
+
+    @property
+    def rounding(self) -> Array | None:
+        """How much of each function's value may be rounding, if that is known; shape (P,)."""
+        return getattr(self.objective, "rounding", None)
 
     def screen(self, X: Any, /) -> Array:
         """Values at points (n, d) or (R, n, d), good enough to rank them; shape (P, n)."""
@@ -66,13 +70,12 @@ class Penalized:
         return self._combine(value, move(penalty.reshape(value.shape), value))
 
     def evaluate(self, x: Array, problems: HostArray, /) -> Evaluation:
-        """Values and gradients of some functions (P',) at their own points (P', q, d)."""
+        """Values and derivatives of some functions (P',) at their own points (P', q, d)."""
         return self._with_slopes(self.objective.evaluate(x, problems), x)
 
     def evaluate_roughly(self, x: Array, problems: HostArray, /) -> Evaluation:
         """The same, as cheaply as tells good hills from bad ones."""
-        evaluate = self.objective.evaluate_roughly if self.rough_pays else self.objective.evaluate
-        return self._with_slopes(evaluate(x, problems), x)
+        return self._with_slopes(self.objective.evaluate_roughly(x, problems), x)
 
     def _combine(self, value: Array, penalty: Array) -> Array:
         xp = namespace(value)
@@ -80,15 +83,16 @@ class Penalized:
         return value + penalty if self.additive else xp.clip(value, min=0.0) * xp.exp(penalty)
 
     def _with_slopes(self, there: Evaluation, x: Array) -> Evaluation:
-        value, gradient, _ = there
+        value, gradient, hessian = there
         xp = namespace(value)
-        host, host_slope = self.feasibility.penalty_gradient(_rows(x), self.power, self.steepness)
-        penalty = move(host.reshape(value.shape), value)
-        slope = move(host_slope.reshape(gradient.shape), value)
-        if self.additive:
+        host = self.feasibility.penalty_derivatives(_rows(x), self.power, self.steepness)
+        penalty, slope = move(host[0].reshape(value.shape), value), move(host[1].reshape(gradient.shape), value)
+        if not self.additive:
+            weight = xp.where(value > 0.0, xp.exp(penalty), 0.0)
+            return Evaluation(self._combine(value, penalty), weight[..., None] * (gradient + value[..., None] * slope))
+        if hessian is None or self.power != 0.0:
             return Evaluation(value + penalty, gradient + slope)
-        weight = xp.where(value > 0.0, xp.exp(penalty), 0.0)
-        return Evaluation(self._combine(value, penalty), weight[..., None] * (gradient + value[..., None] * slope))
+        return Evaluation(value + penalty, gradient + slope, hessian + move(host[2].reshape(hessian.shape), value))
 
 
 def _rows(x: Array) -> HostArray:

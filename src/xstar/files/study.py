@@ -93,9 +93,15 @@ def read(path: str | Path) -> SavedStudy:
     try:
         own = _build_space(stored["space"])
         trials = tuple(_build_trial(trial, trial.get("number", k), own) for k, trial in enumerate(stored["trials"]))
+        goals = _build_goals(stored.get("outputs"))
+        for trial in trials:
+            if goals is None and trial.values:
+                raise FileError(f"trial {trial.number} has several outputs, and the study has one")
+            if goals is not None:
+                goals.known(trial.values)
         return SavedStudy(
             own, stored["direction"], _build_settings(stored["method"]), stored["seed"], stored["noise"],
-            stored["num_initial"], stored["threads"], trials, _build_goals(stored.get("outputs")),
+            stored["num_initial"], stored["threads"], trials, goals,
         )  # fmt: skip
     except XstarError as error:
         raise FileError(f"{name!r} is damaged: {error}") from error

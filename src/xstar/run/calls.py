@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from xstar.beliefs import OptimumPosterior
-from xstar.engine.suggest import NUMERICAL
+from xstar.engine.fit import NUMERICAL
 from xstar.errors import SettingsError, TrialError
 from xstar.methods import Method
 from xstar.numerics.checks import integer

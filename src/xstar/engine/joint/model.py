@@ -30,6 +30,7 @@ from xstar.entropy.optima import Optima, draw_optima
 from xstar.feasibility import Feasibility
 from xstar.goals import Goals
 from xstar.gp.outputs import Outputs
+from xstar.gp.posterior import Posterior
 from xstar.numerics.arrays import HostArray, move, to_numpy
 from xstar.numerics.pareto import hypervolume, nondominated, spread_out
 from xstar.search import (
@@ -47,6 +48,8 @@ from xstar.search.box import distinct
 
 LIKELY = 0.5
 """The probability of feasibility from which a tested point counts as feasible."""
+HOPELESS = 0.05
+"""Below this it is of no use to compare probabilities: they are largest where nothing is known."""
 SURELY = 0.95
 """And that of a recommendation."""
 BEYOND = 0.1
@@ -55,6 +58,8 @@ MOST_FRONT = 20
 """Points of a recommended front."""
 FRONT_STARTS = 3
 """Local searches for each of them."""
+AT_BOUND = 10.0
+"""In units of the least noise, how far beyond its bound a constraint still holds."""
 SLACK = 1e-3
 """Of a probability, for what a search leaves."""
 
@@ -111,12 +116,15 @@ class JointModel:
         for name, item in self.goals.constraints.items():
             model = self.models[name]
             value = model.settings.direction.sign * item.bound
-            bounds.append(float(model.scaling.forward(np.array([value]))[0]))
-        return Outputs(
-            tuple(model.post for model in self.objectives),
-            tuple(model.post for model in self.constraints),
-            tuple(bounds),
+            # A value that is exactly at its bound, and known without noise, is within it.
+            bounds.append(
+                float(model.scaling.forward(np.array([value]))[0]) - AT_BOUND * model.settings.model.least_noise
+            )
+        most = max(model.post.batch_shape[0] for model in self.models.values())
+        objectives, constraints = (
+            tuple(_repeated(model.post, most) for model in part) for part in (self.objectives, self.constraints)
         )
+        return Outputs(objectives, constraints, tuple(bounds))
 
     @cached_property
     def reference(self) -> HostArray:
@@ -281,10 +289,16 @@ class JointModel:
         return np.asarray(chosen[0])
 
     def _most_feasible(self, part: Domain) -> HostArray:
-        objective: Objective = self._log_feasible
-        if self.feasibility is not None:
-            objective = self.feasibility.weigh(objective, power=1.0, additive=True)
-        return self.maximize(objective, np.random.default_rng(RECOMMENDATION), within=part)[0]
+        """The point (d,) that is most likely to be feasible; if that is hopeless, the one expected to violate least."""
+        means: tuple[Objective, ...] = tuple(Prepared(MeanScore(post)) for post in self.outputs.constraints)
+        for objective in (self._log_feasible, Scalarized((), means, self.outputs.bounds)):
+            weighed: Objective = objective
+            if self.feasibility is not None:
+                weighed = self.feasibility.weigh(objective, power=1.0, additive=True)
+            row, _ = self.maximize(weighed, np.random.default_rng(RECOMMENDATION), within=part)
+            if self.feasible(row[None])[0] >= HOPELESS:
+                break
+        return row
 
     def tested_within(self, part: Domain) -> HostArray:
         """Tested points in a part of the domain."""
@@ -328,6 +342,13 @@ class JointModel:
     def diagnostics(self) -> dict[str, Any]:
         """How the hyperparameters of each output came about."""
         return {"outputs": {name: model.diagnostics for name, model in self.models.items()}}
+
+
+def _repeated(post: Posterior, count: int) -> Posterior:
+    """The posterior with as many hyperparameter samples as the others: a simpler model has one."""
+    if post.batch_shape[0] == count:
+        return post
+    return Posterior.of(post.kernel, post.hyper.take(np.arange(count) % post.batch_shape[0]), post.data)
 
 
 class JointModels:

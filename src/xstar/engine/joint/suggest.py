@@ -19,12 +19,13 @@ import numpy as np
 from xstar.acquisition import EI, PES, JointLogEI, JointPES, LogEI, Prepared, Thompson
 from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
 from xstar.engine.evidence import Evidence
+from xstar.engine.fit import NUMERICAL
 from xstar.engine.joint.evidence import JointEvidence
 from xstar.engine.joint.model import JointModel, JointModels
 from xstar.engine.seeds import Seeds
 from xstar.engine.settings import Settings
 from xstar.engine.space_filling import next_of_design, random_point
-from xstar.engine.suggest import NUMERICAL, Suggestion
+from xstar.engine.suggest import Suggestion
 from xstar.methods import Balance
 from xstar.numerics.arrays import HostArray, to_numpy
 from xstar.search import Domain, Objective, Points
@@ -81,10 +82,10 @@ def _by_model(
     settings: Settings, evidence: JointEvidence, models: JointModels, search: _Search
 ) -> Iterator[tuple[str, HostArray | None, dict[str, Any]]]:
     """What each method has found, with its diagnostics; or None, and why."""
-    try:
-        model = models.model(settings, evidence)
-    except NUMERICAL as error:
-        yield "model", None, {"why": f"a model could not be fitted: {str(error).rstrip('.')}"}
+    model = models.model(settings, evidence)
+    failed = [f"of {name}, {own.fallback}" for name, own in model.models.items() if own.fallback is not None]
+    if failed:
+        yield "model", None, {"why": "; ".join(failed)}
         return
     if evidence.whole.count > 1 and not any(own.scaling.informative for own in model.models.values()):
         yield "model", None, {"why": "no signal: all values are the same"}
@@ -109,8 +110,11 @@ def _choose(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, An
     if isinstance(own, Thompson):
         return _sampled(model, search)
     assert isinstance(own, PES), "other acquisitions are for one output (`Settings.check`)"
-    if balance is None:
-        return _explored(model, own, search, None)
+    return _explored(model, own, search, None) if balance is None else _balanced(model, own, balance, search)
+
+
+def _balanced(model: JointModel, own: PES, balance: Balance, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+    """The point of what the suggestion is for: to confirm, to improve, or to explore."""
     tested = _heights_of(model, search)
     if search.last and (confirmed := _confirm(model, search, tested)) is not None:
         return confirmed
@@ -120,7 +124,14 @@ def _choose(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, An
             improved = _improve(model, balance, tested, search)
             if improved is not None:
                 return improved
-    return _explored(model, own, search, balance)
+    try:
+        return _explored(model, own, search, balance)
+    except _NothingFound:
+        if not model.seeking:
+            raise
+        # Where nothing is feasible on any draw, there is no optimum to learn of yet.
+        row, diagnostics = _improved(model, search)
+        return row, {**diagnostics, "purpose": "feasible"}
 
 
 def _heights_of(model: JointModel, search: _Search) -> HostArray:

@@ -27,14 +27,17 @@ from xstar.errors import SpaceError
 from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.outcomes import Outputs
 from xstar.space import Categorical, Integer, Listed, Parameter, Real, Space
-from xstar.trial import Trial, renamed_diagnostics
+from xstar.trial import Prediction, Trial, renamed_diagnostics
 
 SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
+PREDICTED = tuple(f"predicted_{name}" for name in Prediction._fields)
+"""What was predicted of a trial, by the names of its diagnostics."""
 SHARED_DIAGNOSTICS = (
     "method", "fallback", "purpose", "gain", "left", "bits", "bits_by_output", "kernel", "inference_converged",
+    *PREDICTED,
 )  # fmt: skip
 """What is also said about how it came about."""
 WITHDRAWN, ADDED = "xstar:withdrawn", "xstar:added"
@@ -211,11 +214,24 @@ def to_trials(
         except (KeyError, SpaceError):
             continue
         diagnostics = {key: item for key, item in renamed_diagnostics(shared(trial)).items() if key != "params"}
+        if trial.state == TrialState.PRUNED or not _as_suggested(trial, distributions):
+            # What was predicted is the final value, of the point that was suggested.
+            diagnostics = {key: item for key, item in diagnostics.items() if key not in PREDICTED}
         value, sd = (None, None) if name is None else (outcome.values.get(name), outcome.sds.get(name))
         found.append(Trial(
             trial.number, accepted, outcome.state, value, sd, outcome.reason, diagnostics, outcome.values, outcome.sds
         ))  # fmt: skip
     return found
+
+
+def _as_suggested(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> bool:
+    """Whether the parameters that a trial has already are those that were suggested."""
+    suggested = shared(trial).get("params", {})
+    return all(
+        distributions[name].to_internal_repr(value) == suggested[name]
+        for name, value in settled(trial, distributions).items()
+        if name in suggested
+    )
 
 
 def choosing(
