@@ -27,14 +27,12 @@ from xstar.errors import SpaceError
 from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.outcomes import Outputs
 from xstar.space import Categorical, Integer, Listed, Parameter, Real, Space
-from xstar.trial import Prediction, Trial, renamed_diagnostics
+from xstar.trial import PREDICTED, Trial, renamed_diagnostics
 
 SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
-PREDICTED = tuple(f"predicted_{name}" for name in Prediction._fields)
-"""What was predicted of a trial, by the names of its diagnostics."""
 SHARED_DIAGNOSTICS = (
     "method", "fallback", "purpose", "gain", "left", "bits", "bits_by_output", "kernel", "inference_converged",
     *PREDICTED,
