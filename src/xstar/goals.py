@@ -30,7 +30,7 @@ class Objective:
         Which of them.
     reference : float, optional
         A value that is just no longer of interest: among several objectives, the hypervolume of a front is measured
-        from there. By default it is taken from the values told.
+        from there. By default it is just below the front that is expected.
 
     Raises
     ------

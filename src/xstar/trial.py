@@ -334,13 +334,17 @@ class Prediction(NamedTuple):
     @classmethod
     def of(cls, trial: Trial) -> Prediction | None:
         """Return that of a trial; None if no model suggested it, or what a file says of it makes no sense."""
-        told = [trial.diagnostics.get(f"predicted_{name}") for name in cls._fields]
+        told = [trial.diagnostics.get(name) for name in PREDICTED]
         numeric = [float(part) for part in told if isinstance(part, int | float) and math.isfinite(part)]
         return cls(*numeric) if len(numeric) == len(told) and min(numeric[1:]) >= 0.0 else None
 
     def as_diagnostics(self) -> dict[str, float]:
         """Return it as a trial's diagnostics keep it."""
-        return {f"predicted_{name}": value for name, value in zip(self._fields, self, strict=True)}
+        return dict(zip(PREDICTED, self, strict=True))
+
+
+PREDICTED = tuple(f"predicted_{name}" for name in Prediction._fields)
+"""The diagnostics of a trial that are its prediction."""
 
 
 def check_sd(sd: Any, name: str) -> float:

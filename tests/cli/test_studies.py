@@ -463,7 +463,7 @@ def test_several_objectives_are_refused(cli, make, define, tree):
     for arguments in (("status", "study.db"), ("ask", "study.toml"), ("recommend", "study.db"), ("ask", "study.db")):
         answer = cli(*arguments)
         assert answer.code == 2
-        assert answer.err == "xstar: the study 'study' has several objectives; xstar optimizes one.\n"
+        assert answer.err == "xstar: the study 'study' has several objectives; the command line is for one.\n"
     assert tree() == before
 
 

@@ -10,6 +10,7 @@ Notation
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,9 +128,15 @@ class JointModel:
 
     @cached_property
     def reference(self) -> HostArray:
-        """Where hypervolumes are measured from, in y, shape (J,)."""
+        """Where hypervolumes are measured from, in y, shape (J,): below the ends of the front of the posterior means.
+
+        Were it below those of the points evaluated, nothing beyond them would ever be a gain, where one objective is
+        better than there and another one worse.
+        """
         told = self.means(self._rows)
-        known = told[self._likely] if self._likely.any() else told
+        rows = self.domain.snap(self._candidates(np.random.default_rng(RECOMMENDATION), self._rows[:0]))
+        likely = np.concatenate([told[self._likely], self.means(rows[self.feasible(rows) >= LIKELY])])
+        known = likely if len(likely) else told
         front = known[nondominated(known)]
         low, span = front.min(axis=0), np.ptp(front, axis=0)
         # Where the front is one point, the range of all that was told.
@@ -347,8 +354,8 @@ def _repeated(post: Posterior, count: int) -> Posterior:
 class JointModels:
     """The latest models of every output, each a function of settings and evidence."""
 
-    def __init__(self, names: tuple[str, ...] = ()) -> None:
-        self.each = {name: Models() for name in names}
+    def __init__(self) -> None:
+        self.each: defaultdict[str, Models] = defaultdict(Models)
         self._latest: list[JointModel] = []
 
     def model(self, settings: Settings, evidence: JointEvidence) -> JointModel:
@@ -366,7 +373,7 @@ class JointModels:
             find = cache.for_claims if claims else cache.model
             models[name] = find(settings.of_output(name), own)
         for known in self._latest:
-            if all(known.models[name] is model for name, model in models.items()) and known.settings == settings:
+            if known.settings == settings and all(known.models[name] is model for name, model in models.items()):
                 return known
         found = JointModel(settings, evidence, models)
         self._latest = [found, *self._latest][:4]
