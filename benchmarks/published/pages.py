@@ -14,6 +14,7 @@ from benchmarks.published import (
     core,
     gpu,
     growth,
+    outputs,
     readme,
     regret,
     speed,
@@ -129,6 +130,8 @@ PAGES = (
             "library_regrets": studies.library_regrets,
             "library_seconds": studies.library_seconds,
             "speed_excerpt": speed.speed_excerpt,
+            "outputs": outputs.compared,
         },
     ),
+    Page("docs/how-to/several-outputs.md", {"accuracy_outputs": outputs.accuracy}),
 )

@@ -147,7 +147,7 @@ def draw_optima(
     points, incumbents = _design(outputs, region, rng, settings)
     screened = Screened(points, tuple(path.screen(points) for path in paths))
     values = np.stack([to_numpy(part) for part in screened.values[:J]], axis=-1)
-    allowed = _allowed(screened, outputs, region)
+    allowed = _of_interest(values, _allowed(screened, outputs, region), outputs)
     fronts = [np.flatnonzero(legal)[nondominated(own[legal])] for own, legal in zip(values, allowed, strict=True)]
     chosen, present = _spread(values, fronts, 1 if J == 1 else num_points)
     functions = Scalarized(paths[:J], paths[J:], outputs.bounds, screened=screened)
@@ -256,6 +256,14 @@ def _allowed(screened: Screened, outputs: Outputs, region: Region) -> HostArray:
     if region.restriction is not None:
         allowed &= region.restriction.penalty(screened.points) > LEAST_LOG_DENSITY
     return allowed
+
+
+def _of_interest(values: HostArray, allowed: HostArray, outputs: Outputs) -> HostArray:
+    """Those of the allowed points of each path (P, N) that are above the reference, where there are such."""
+    if outputs.reference is None:
+        return allowed
+    above = allowed & np.all(values >= np.array(outputs.reference), axis=-1)
+    return np.where(above.any(axis=-1, keepdims=True), above, allowed)
 
 
 def _spread(values: HostArray, fronts: Sequence[HostArray], count: int) -> tuple[HostArray, HostArray]:

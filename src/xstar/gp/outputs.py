@@ -22,6 +22,8 @@ class Outputs:
         A point is feasible where each is at least its bound.
     bounds : sequence of float
         Of the constraints.
+    reference : sequence of float, optional
+        Of several objectives: points of a Pareto set that are below, in any of them, are of no interest.
 
     Raises
     ------
@@ -43,6 +45,7 @@ class Outputs:
     objectives: tuple[Posterior, ...]
     constraints: tuple[Posterior, ...] = ()
     bounds: tuple[float, ...] = ()
+    reference: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("objectives", "constraints"):
@@ -54,6 +57,9 @@ class Outputs:
             raise SettingsError(
                 f"{len(self.constraints)} constraints need as many bounds; received {len(self.bounds)}."
             )
+        if self.reference is not None and len(self.reference) != len(self.objectives):
+            count = len(self.objectives)
+            raise SettingsError(f"reference must have {count} numbers, for the objectives; received {self.reference}.")
         for what in ("dimension", "batch_shape"):
             found = [getattr(post, what) for post in self.posteriors]
             if len(set(found)) > 1:

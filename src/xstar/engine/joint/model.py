@@ -124,7 +124,23 @@ class JointModel:
         objectives, constraints = (
             tuple(_repeated(model.post, most) for model in part) for part in (self.objectives, self.constraints)
         )
-        return Outputs(objectives, constraints, tuple(bounds))
+        return Outputs(objectives, constraints, tuple(bounds), self._of_interest)
+
+    @property
+    def _of_interest(self) -> tuple[float, ...] | None:
+        """The references of several objectives that were given, in y; minus infinity for the others."""
+        given = [item.reference for item in self.goals.objectives.values()]
+        if not self.goals.several or not any(value is not None for value in given):
+            return None
+        found = []
+        for model, value in zip(self.objectives, given, strict=True):
+            y = (
+                -math.inf
+                if value is None
+                else model.scaling.forward(np.array([model.settings.direction.sign * value]))[0]
+            )
+            found.append(float(y))
+        return tuple(found)
 
     @cached_property
     def reference(self) -> HostArray:
@@ -142,11 +158,8 @@ class JointModel:
         # Where the front is one point, the range of all that was told.
         span = np.where(span > 0.0, span, np.ptp(told, axis=0))
         found = low - BEYOND * np.where(span > 0.0, span, 1.0)
-        for j, (model, item) in enumerate(zip(self.objectives, self.goals.objectives.values(), strict=True)):
-            if item.reference is not None:
-                value = model.settings.direction.sign * item.reference
-                found[j] = float(model.scaling.forward(np.array([value]))[0])
-        return np.asarray(found)
+        given = np.array(self._of_interest or [-math.inf] * len(found))
+        return np.where(np.isfinite(given), given, found)
 
     def means(self, rows: HostArray) -> HostArray:
         """The posterior means of the objectives at points (m, d), in y, shape (m, J)."""
@@ -232,6 +245,8 @@ class JointModel:
         if not sure.any():
             return self._most_feasible(part)[None]
         means = self.means(points)
+        if self._of_interest is not None and (above := sure & np.all(means >= self._of_interest, axis=-1)).any():
+            sure = above
         front = np.flatnonzero(sure)[nondominated(means[sure])]
         picked = front[spread_out(means[front], MOST_FRONT, 0)]
         found = self._climbed(part, points, means, picked)
@@ -239,7 +254,11 @@ class JointModel:
         everything = everything[self.feasible(everything) >= SURELY - SLACK]
         if not self.goals.several:
             return self._cautious(everything, tested)[None]
-        return np.asarray(everything[nondominated(self.means(everything))])
+        values = self.means(everything)
+        kept = nondominated(values)
+        if self._of_interest is not None and (above := kept & np.all(values >= self._of_interest, axis=-1)).any():
+            kept = above
+        return np.asarray(everything[kept])
 
     @cached_property
     def shown_front(self) -> HostArray:
