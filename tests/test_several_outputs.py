@@ -435,3 +435,19 @@ class TestFiles:
         path.write_text(json.dumps(stored), encoding="utf-8")
         with pytest.raises(FileError, match="is damaged"):
             xstar.Optimizer.load(path)
+
+
+@pytest.mark.parametrize("method", ["pes", "logei"])
+def test_batches_of_any_method_do_not_gather_at_one_place(known, method):
+    opt = run(0, method=method)
+    for trial in known.trials[:6]:
+        opt.tell(trial.params, trial.values)
+    rows = np.array([list(trial.params.values()) for trial in opt.ask(4)])
+    assert min(np.abs(a - b).max() for a, b in itertools.combinations(rows, 2)) > 0.003
+
+
+def test_what_is_recommended_late_is_feasible():
+    """The better the model knows the edge, the closer to it the recommendation: and never beyond."""
+    opt = run(20, noise=0.0)
+    assert constrained(opt.recommend().params)["sum"] <= 1.0
+    assert any(point.confirmed for point in both(12).pareto().recommended)

@@ -80,14 +80,14 @@ def cells(values: HostArray, reference: HostArray) -> Cells:
     return Cells(with_level([p.lower for p in parts], levels), with_level([p.upper for p in parts], ends))
 
 
-def spread_out(values: HostArray, count: int, first: int) -> HostArray:
-    """Return positions of at most `count` rows of values (n, m), far from each other, beginning with the first one.
+def spread_out(values: HostArray, count: int, *first: int) -> HostArray:
+    """Return positions of at most `count` rows of values (n, m), far from each other, beginning with the first ones.
 
     Distances are measured in units of the ranges of the values; of rows that are alike, one is returned.
     """
     scaled = _in_ranges(values)
-    chosen = [first]
-    gap = np.full(len(values), math.inf)
+    chosen = list(first)
+    gap = np.min([np.max(np.abs(scaled - scaled[k]), axis=1) for k in chosen], axis=0)
     while len(chosen) < min(count, len(values)):
         gap = np.minimum(gap, np.max(np.abs(scaled - scaled[chosen[-1]]), axis=1))
         if gap.max() <= 0.0:

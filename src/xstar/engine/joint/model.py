@@ -58,8 +58,6 @@ MOST_FRONT = 20
 """Points of a recommended front."""
 FRONT_STARTS = 3
 """Local searches for each of them."""
-AT_BOUND = 10.0
-"""In units of the least noise, how far beyond its bound a constraint still holds."""
 SLACK = 1e-3
 """Of a probability, for what a search leaves."""
 
@@ -116,10 +114,7 @@ class JointModel:
         for name, item in self.goals.constraints.items():
             model = self.models[name]
             value = model.settings.direction.sign * item.bound
-            # A value that is exactly at its bound, and known without noise, is within it.
-            bounds.append(
-                float(model.scaling.forward(np.array([value]))[0]) - AT_BOUND * model.settings.model.least_noise
-            )
+            bounds.append(float(model.scaling.forward(np.array([value]))[0]))
         most = max(model.post.batch_shape[0] for model in self.models.values())
         objectives, constraints = (
             tuple(_repeated(model.post, most) for model in part) for part in (self.objectives, self.constraints)
@@ -169,7 +164,25 @@ class JointModel:
         """The probability that all constraints hold at points (m, d)."""
         if not self.constraints:
             return np.ones(len(rows))
-        return np.exp(to_numpy(self._log_feasible(rows))) if len(rows) else np.ones(0)
+        found = np.exp(to_numpy(self._log_feasible(rows))) if len(rows) else np.ones(0)
+        if not self._exact:
+            return found
+        known = [self._exact.get(row.tobytes()) for row in np.ascontiguousarray(rows)]
+        return np.array([was if told is None else told for was, told in zip(found, known, strict=True)])
+
+    @cached_property
+    def _exact(self) -> dict[bytes, float]:
+        """Whether all constraints hold at points where they are known without noise: even exactly at a bound."""
+        found: dict[bytes, float] = {}
+        for k, (name, item) in enumerate(self.goals.constraints.items()):
+            own, sign = self.evidence.each[name], self.models[name].settings.direction.sign
+            held = {
+                row.tobytes(): float(item.is_met(sign * value))
+                for row, value, sd in zip(own.X, own.values, own.sd, strict=True)
+                if sd == 0.0
+            }
+            found = held if k == 0 else {key: found[key] * held[key] for key in found if key in held}
+        return found
 
     def feasible(self, rows: HostArray) -> HostArray:
         """The probability that an evaluation at points (m, d) does not fail and all constraints hold."""
@@ -262,9 +275,13 @@ class JointModel:
 
     @cached_property
     def shown_front(self) -> HostArray:
-        """Some points of the front, far from each other."""
+        """Some points of the front, far from each other, half of them evaluated where there are such."""
         values = self.means(self.front)
-        return np.asarray(self.front[spread_out(values, MOST_FRONT, int(np.argmax(values[:, 0])))])
+        tested = np.flatnonzero([self.evidence.whole.was_tested(row) for row in self.front])
+        first = [int(np.argmax(values[:, 0]))]
+        if len(tested):
+            first = tested[spread_out(values[tested], MOST_FRONT // 2, int(np.argmax(values[tested, 0])))].tolist()
+        return np.asarray(self.front[spread_out(values, MOST_FRONT, *first)])
 
     def _climbed(self, part: Domain, points: HostArray, means: HostArray, picked: HostArray) -> HostArray:
         """Points (q, d) that are better than the picked ones of the design, as far as there are such."""

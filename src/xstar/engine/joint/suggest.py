@@ -163,7 +163,7 @@ def _improve(
 def _improved(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of the largest expected hypervolume improvement, or of the largest probability of feasibility."""
     pending = search.evidence.pending
-    front = model.means(model.tested)
+    front = _heights_of(model, search)
     score = JointLogEI().prepare(
         model.outputs, front, model.reference if model.goals.several else np.array([-math.inf]),
         pending if len(pending) else None,
