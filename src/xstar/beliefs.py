@@ -29,6 +29,8 @@ RECENT, SURPRISING = 10, 0.025
 """Values that are looked at, and how improbable it must be that so many of them are outside their intervals."""
 MOST_SHOWN = 5
 """Choices that are named with their probabilities, and places that are listed."""
+MOST_COMPROMISES = 8
+"""Points of a front that are listed in words: the first ones, which are far from each other."""
 
 
 class Place(NamedTuple):
@@ -279,7 +281,9 @@ class ParetoFront:
 
     def __str__(self) -> str:
         title = f"{len(self.recommended)} recommended compromises, {len(self.trials)} of the trials not dominated"
-        return "\n".join([title, *(f"  {point}" for point in self.recommended)])
+        more = len(self.recommended) - MOST_COMPROMISES
+        lines = [f"  {point}" for point in self.recommended[:MOST_COMPROMISES]]
+        return "\n".join([title, *lines, *([f"  and {more} more between them"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
         """For notebooks."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat, overload
@@ -200,7 +200,7 @@ class Optimizer:
         states = [trial.state for trial in self._ledger]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         told = f"{counts or 'no trials yet'}"
-        return f"Optimizer({self.space!r}, {str(self.direction)!r}, {self.method_name!r}: {told})"
+        return f"Optimizer({self.space!r}, {str(self.goals or self.direction)!r}, {self.method_name!r}: {told})"
 
     # Settings
 
@@ -961,14 +961,25 @@ class Optimizer:
             (
                 str(trial.number),
                 *(self.space.parameters[name].show(value) for name, value in trial.params.items()),
-                trial.state if trial.value is None else with_digits(trial.value, 6),
+                *self._told(trial),
             )
             for trial in last
         ]
-        best = self.recommend()._repr_html_() if "done" in states else ""
+        best = ""
+        with suppress(TrialError):  # of something, nothing may be known yet
+            several = self.goals is not None and self.goals.several
+            best = (self.pareto() if several else self.recommend())._repr_html_()
         earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
-        title = f"Optimizer: {self.direction} by {self.method_name}, {counts}"
-        return card(title, rows, earlier, head=("trial", *self.space.parameters, "value"), inner=best)
+        title = f"Optimizer: {self.goals or self.direction} by {self.method_name}, {counts}"
+        outputs = ("value",) if self.goals is None else self.goals.names
+        return card(title, rows, earlier, head=("trial", *self.space.parameters, *outputs), inner=best)
+
+    def _told(self, trial: Trial) -> tuple[str, ...]:
+        """What was told of each output, or the state of a trial of which nothing was."""
+        if self.goals is None:
+            return (trial.state if trial.value is None else with_digits(trial.value, 6),)
+        values = [with_digits(trial.values[name], 6) if name in trial.values else "" for name in self.goals.names]
+        return tuple(values) if trial.values else (trial.state, *values[1:])
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all.

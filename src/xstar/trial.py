@@ -348,11 +348,18 @@ def summarize(trial: Trial) -> str:
     params = ", ".join(f"{name}={_short(value)}" for name, value in trial.params.items())
     outcome = {
         "pending": "pending",
-        "done": "" if trial.value is None else with_digits(trial.value, 6),
+        "done": _told(trial),
         "failed": f"failed: {trial.reason}",
         "withdrawn": "withdrawn",
     }[trial.state]
     return f"#{trial.number}  {params}  ->  {outcome}"
+
+
+def _told(trial: Trial) -> str:
+    """What was told: the value, or every output by its name."""
+    if trial.values:
+        return ", ".join(f"{name} {with_digits(value, 6)}" for name, value in trial.values.items())
+    return "" if trial.value is None else with_digits(trial.value, 6)
 
 
 def _short(value: Any) -> str:
