@@ -158,7 +158,7 @@ def maximize(
     >>> result = xstar.maximize(
     ...     f, [(0.0, 1.0)], 8, objectives={"yield": "maximize"}, constraints={"impurity": ("<=", 0.2)}, method="logei"
     ... )
-    >>> 0.15 < result.x[0] < 0.2, result.recommendation.feasibility > 0.9
+    >>> 0.15 < result.params["x0"] < 0.2, result.recommendation.feasibility > 0.9
     (True, True)
     """
     return optimize(
