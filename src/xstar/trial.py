@@ -24,6 +24,8 @@ State = Literal["pending", "done", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
 EXTRAPOLATED = ", far beyond every value told"
 """What is said of a prediction that nothing like it supports."""
+SURE = 0.995
+"""A probability of feasibility that is as good as one, in words."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class Recommendation:
 
     def __str__(self) -> str:
         params = ", ".join(f"{name} = {text}" for name, text in self.params_in_words)
-        sure = f", feasible with {self.feasibility:.0%}" if self.outputs and self.feasibility < 1.0 else ""
+        sure = f", feasible with {self.feasibility:.0%}" if self.outputs and self.feasibility < SURE else ""
         return f"{params}: {self.value_in_words}{sure}"
 
     def _repr_html_(self) -> str:

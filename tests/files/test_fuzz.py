@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xstar import Categorical, Integer, Optimizer, Ordinal, Real
+from xstar import Categorical, Integer, Objective, Optimizer, Ordinal, Real
 from xstar.cli import program
 from xstar.errors import FileError, SpaceError, XstarError
 from xstar.files.definition import Definition
@@ -51,10 +51,22 @@ def replaced(stored, place, value):
     return stored
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def saved_with_outputs(folder):
+    opt = Optimizer(
+        SPACE, num_initial=3, noise={"cost": 0.1},
+        objectives={"yield": "maximize", "cost": Objective("minimize", reference=4.0)},
+        constraints={"impurity": ("<=", 0.5)},
+    )  # fmt: skip
+    for k, trial in enumerate(opt.ask(3)):
+        _ = opt.fail(trial) if k == 1 else opt.tell(trial, {"yield": float(k), "impurity": 0.2}, sd={"yield": 0.1})
+    opt.save(folder / "outputs.json")
+    return json.loads((folder / "outputs.json").read_text())
+
+
+@pytest.fixture(scope="module", params=[saved, saved_with_outputs])
+def study(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
-    return folder / "damaged.json", saved(folder)
+    return folder / "damaged.json", request.param(folder)
 
 
 def load(path, text):
@@ -114,11 +126,25 @@ DEFINITION = {
 }  # fmt: skip
 
 
+WITH_OUTPUTS = {
+    "noise": {"yield": 0.1}, "parameters": {"x": {"low": 0.0, "high": 1.0}},
+    "objectives": {"yield": {"direction": "maximize", "reference": 1.0, "unit": "%"}, "cost": "minimize"},
+    "constraints": {"impurity": "<= 0.5", "purity": {"bound": ">= 90", "unit": "%"}},
+}  # fmt: skip
+
+
 @MANY
 @given(place=st.sampled_from(list(places(DEFINITION))[1:]), value=VALUES)
 def test_a_definition_with_anything_anywhere(place, value):
     with contextlib.suppress(XstarError):
         Definition.parse(replaced(DEFINITION, place, value))
+
+
+@MANY
+@given(place=st.sampled_from(list(places(WITH_OUTPUTS))[1:]), value=VALUES | st.sampled_from(["<= nan", ">= 1e999"]))
+def test_a_definition_of_several_outputs_with_anything_anywhere(place, value):
+    with contextlib.suppress(XstarError):
+        Definition.parse(replaced(WITH_OUTPUTS, place, value))
 
 
 CELLS = st.text(max_size=12) | st.sampled_from([DIGITS, "-" + DIGITS, "9" * 200_000, "1e999", "nan", "\ud800", "0.5"])

@@ -260,10 +260,10 @@ def damage(path, *keys):
     path.write_text(json.dumps(stored), encoding="utf-8")
 
 
-@pytest.mark.parametrize("version", [2, 99])
+@pytest.mark.parametrize("version", [3, 99])
 def test_a_newer_version_is_refused(path, version):
     damage(path, "version", version)
-    with pytest.raises(FileError, match=rf"has version {version} of the format, .* up to version 1\. Update xstar"):
+    with pytest.raises(FileError, match=rf"has version {version} of the format, .* up to version 2\. Update xstar"):
         xstar.Optimizer.load(path)
 
 

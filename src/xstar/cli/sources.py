@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from optuna.trial import FrozenTrial, TrialState
 
+from xstar.cli.in_words import listed
 from xstar.cli.sheet import Sheet
 from xstar.cli.studies import Opened
 from xstar.cli.trials import STATE_WORDS
 from xstar.direction import Direction
+from xstar.engine.joint.answers import nondominated_trials
 from xstar.errors import SettingsError, TrialError
 from xstar.files.definition import Definition
 from xstar.files.letters import file_name
+from xstar.goals import Goals
 from xstar.integrations.optuna.adapter import enqueued_params
 from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN, shared
 from xstar.optimizer import Optimizer
@@ -44,6 +47,9 @@ class Listed:
     reason: str | None = None
     method: str | None = None
     """Which has suggested it, if that is known."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Of several outputs, those that were told."""
+    sds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Source:
     """None if the parameters are not known yet."""
     result: str
     """What the values are called."""
+    goals: Goals | None
+    """What is wanted of several outputs; None of one."""
     listed: tuple[Listed, ...]
     """All evaluations."""
     counted_in: Literal["trial", "row"]
@@ -94,6 +102,7 @@ class Source:
             definition=opened.definition,
             space=None if snapshot is None else snapshot.space,
             result="value" if opened.definition is None else opened.definition.result,
+            goals=None if opened.definition is None else opened.definition.goals,
             listed=tuple(map(_listed_trial, trials)),
             counted_in="trial",
             numbers={trial.number: trial.number for trial in trials},
@@ -106,6 +115,7 @@ class Source:
     @classmethod
     def of_sheet(cls, sheet: Sheet, definition: Definition) -> Source:
         """Read a study in a spreadsheet."""
+        rows = list(zip(sheet.rows, sheet.trials, strict=True))
         return cls(
             name=sheet.path.stem,
             address=str(sheet.path),
@@ -113,14 +123,15 @@ class Source:
             definition=definition,
             space=definition.space,
             result=definition.result,
-            listed=tuple(_listed_row(row, trial) for row, trial in zip(sheet.rows, sheet.trials, strict=True)),
+            goals=definition.goals,
+            listed=tuple(_listed_row(row, trial, definition.goals) for row, trial in rows),
             counted_in="row",
-            numbers={row: trial.number for row, trial in zip(sheet.rows, sheet.trials, strict=True)},
+            numbers={row: trial.number for row, trial in rows},
             build=lambda: sheet.optimizer(definition),
             page=sheet.path.with_suffix(".html"),
             no_results=(
-                f"{str(sheet.path)!r} has no results yet; fill in {definition.result!r} in its rows (xstar csv adds "
-                "rows to run)."
+                f"{str(sheet.path)!r} has no results yet; fill in {listed(definition.outputs)} in its rows (xstar csv "
+                "adds rows to run)."
             ),
             file=sheet.path,
         )
@@ -144,9 +155,21 @@ class Source:
         )
 
     def best(self) -> Listed | None:
-        """Return the evaluation with the best value observed."""
+        """Return the evaluation with the best value observed, within all bounds; None of several objectives."""
         done = [trial for trial in self.listed if trial.state == "done" and math.isfinite(trial.value or 0.0)]
+        if self.goals is not None:
+            if self.goals.several:
+                return None
+            done = [trial for trial in done if trial.value is not None and self.goals.are_met(trial.values)]
         return self.direction.best(done, lambda trial: trial.value or 0.0)
+
+    def not_dominated(self) -> list[int]:
+        """Return the numbers of the evaluations that no other one dominates, of several objectives."""
+        if self.goals is None or not self.goals.several:
+            return []
+        done = [trial for trial in self.listed if trial.state == "done"]
+        told = [Trial(trial.number, trial.params, "done", values=trial.values) for trial in done]
+        return [trial.number for trial in nondominated_trials(self.goals, told)]
 
     def running(self) -> list[int]:
         """Return the numbers of evaluations that have begun, or are to be run, and have no result."""
@@ -170,6 +193,9 @@ def _listed_trial(trial: FrozenTrial) -> Listed:
     )
 
 
-def _listed_row(row: int, trial: Trial) -> Listed:
+def _listed_row(row: int, trial: Trial, goals: Goals | None) -> Listed:
     state = TO_RUN if trial.state == "pending" else trial.state
-    return Listed(row, state, trial.params, trial.value, trial.sd, trial.reason)
+    value, sd = trial.value, trial.sd
+    if goals is not None and not goals.several:
+        value, sd = trial.values.get(goals.single), trial.sds.get(goals.single)
+    return Listed(row, state, trial.params, value, sd, trial.reason, values=trial.values, sds=trial.sds)

@@ -11,7 +11,7 @@ from xstar.beliefs import OptimumPosterior, ParetoFront
 from xstar.cards import card
 from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
-from xstar.trial import Recommendation, Trial, summarize, vector
+from xstar.trial import SURE, Recommendation, Trial, summarize, vector
 
 StopReason = Literal[
     "budget", "tolerance", "target", "patience", "time", "exhausted", "interrupted", "callback", "failures"
@@ -184,7 +184,7 @@ class Result:
                 f"recommended: {self.optimizer.space.show(self.recommendation.params)}",
                 f"value there: {self.recommendation.value_in_words}",
             ]
-            if self.recommendation.outputs and self.recommendation.feasibility < 1.0:
+            if self.recommendation.outputs and self.recommendation.feasibility < SURE:
                 lines.append(f"feasible with probability {self.recommendation.feasibility:.0%}")
         if self.pareto is not None:
             lines.append(str(self.pareto))
