@@ -93,3 +93,14 @@ def test_without_pandas_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(xstar.errors.SettingsError, match="pip install pandas"):
         xstar.Optimizer(SPACE).to_dataframe()
+
+
+def test_the_card_of_several_objectives_has_compromises():
+    optimizer = xstar.Optimizer([(0.0, 1.0)], method=QUICK, objectives={"gain": "maximize", "<cost>": "minimize"})
+    optimizer.tell([0.7], {"gain": 0.7})
+    assert "Recommended" not in text_of(optimizer._repr_html_()), "nothing is known of the cost"
+    for x in (0.0, 0.4, 1.0):
+        optimizer.tell([x], {"gain": x, "<cost>": x * x})
+    page = optimizer._repr_html_()
+    assert "Recommended compromises" in text_of(page)
+    assert "<cost>" not in page

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat, overload
@@ -138,12 +138,17 @@ class Optimizer:
         )  # fmt: skip
         self._ledger = Ledger(self._settings.space)
         self._models = Models()
-        self._joint_models = JointModels(() if self.goals is None else self.goals.names)
+        self._joint_models = JointModels()
         self._repeated = False
 
     @classmethod
     def from_trials(
-        cls, trials: Iterable[Trial], space: SpaceLike, *args: Any, models: Models | None = None, **settings: Any
+        cls,
+        trials: Iterable[Trial],
+        space: SpaceLike,
+        *args: Any,
+        models: Models | JointModels | None = None,
+        **settings: Any,
     ) -> Optimizer:
         """Make an optimizer that has been told trials from elsewhere, which keep their numbers.
 
@@ -155,7 +160,7 @@ class Optimizer:
             What may be varied.
         *args, **settings
             The other arguments of `Optimizer`.
-        models : Models, optional
+        models : Models or JointModels, optional
             Fitted models that several optimizers share; for internal use.
 
         Returns
@@ -186,12 +191,14 @@ class Optimizer:
         """
         return self._knowing(trials)
 
-    def _knowing(self, trials: Iterable[Trial], models: Models | None = None) -> Optimizer:
-        return self._with(self._settings, trials, models or self._models)
+    def _knowing(self, trials: Iterable[Trial], models: Models | JointModels | None = None) -> Optimizer:
+        return self._with(self._settings, trials, models)
 
-    def _with(self, settings: Settings, trials: Iterable[Trial], models: Models) -> Optimizer:
+    def _with(self, settings: Settings, trials: Iterable[Trial], models: Models | JointModels | None) -> Optimizer:
         other = type(self).__new__(type(self))
-        other._settings, other._models, other._joint_models = settings, models, self._joint_models
+        other._settings = settings
+        other._models = models if isinstance(models, Models) else self._models
+        other._joint_models = models if isinstance(models, JointModels) else self._joint_models
         other._ledger = Ledger(self.space, trials)
         other._repeated = False
         return other
@@ -983,10 +990,7 @@ class Optimizer:
             )
             for trial in last
         ]
-        best = ""
-        with suppress(TrialError):  # of something, nothing may be known yet
-            several = self.goals is not None and self.goals.several
-            best = (self.pareto() if several else self.recommend())._repr_html_()
+        best = self._best_card if "done" in states else ""
         earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
         title = f"Optimizer: {self.goals or self.direction} by {self.method_name}, {counts}"
         outputs = ("value",) if self.goals is None else self.goals.names
@@ -998,6 +1002,14 @@ class Optimizer:
             return (trial.state if trial.value is None else with_digits(trial.value, 6),)
         values = [with_digits(trial.values[name], 6) if name in trial.values else "" for name in self.goals.names]
         return tuple(values) if trial.values else (trial.state, *values[1:])
+
+    @property
+    def _best_card(self) -> str:
+        """What is recommended, for notebooks; nothing while an output is missing."""
+        if self.goals is not None and self._gather_each().missing:
+            return ""
+        found = self.pareto() if self.goals is not None and self.goals.several else self.recommend()
+        return found._repr_html_()
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all.

@@ -16,6 +16,7 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 PAGES = sorted(
     [
         "index.md",
+        "optuna.md",
         "start.md",
         *(str(path.relative_to(DOCS)) for name in ("how-to", "coming-from") for path in (DOCS / name).glob("*")),
     ]

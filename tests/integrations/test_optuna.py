@@ -798,33 +798,6 @@ def test_a_running_trial_can_be_withdrawn():
     assert 3 not in states(study)
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["memory", "sqlite"])
-def test_violated_constraints_are_failures(stored, database):
-    study = study_of(sampler(LINE), storage=database() if stored else None)
-
-    def objective(trial):
-        x = trial.suggest_float("x", 0.0, 1.0)
-        trial.set_constraint("never", -1.0)
-        trial.set_constraint("heat", x - 0.5)
-        return x
-
-    study.optimize(objective, 12)
-    hot = [trial.params["x"] > 0.5 for trial in study.trials]
-    assert any(hot)
-    opt = load_optimizer(study)
-    assert [trial.state for trial in opt.trials] == ["failed" if too_hot else "done" for too_hot in hot]
-    assert {trial.reason for trial in opt.trials if trial.state == "failed"} == {"a constraint is violated"}
-    assert opt.recommend().feasibility < 1.0
-    assert max(trial.params["x"] for trial in study.trials[-5:]) < 0.75
-
-
-def test_a_constraint_that_is_just_kept_is_kept():
-    study = line_study()
-    add(study, {"x": 0.3}, 0.0, constraints={"heat": 0.0})
-    add(study, {"x": 0.3}, 0.0, constraints={"heat": math.inf})
-    assert list(states(study).values()) == ["done"] * 4 + ["failed"]
-
-
 # Pruned trials
 
 
@@ -1259,13 +1232,6 @@ def test_an_empty_study_cannot_be_loaded(running):
     with pytest.raises(SettingsError, match=r"'s' has no complete trial yet.*pass search_space="):
         load_optimizer(study)
     assert len(load_optimizer(study, sampler(LINE)).trials) == running
-
-
-def test_studies_with_several_objectives_are_refused():
-    study = optuna.create_study(directions=["maximize", "minimize"], sampler=sampler(LINE))
-    for use in (lambda: study.ask(LINE), lambda: load_optimizer(study), lambda: load_optimizer(study, sampler(LINE))):
-        with pytest.raises(ValueError, match=r"xstar optimizes one objective"):
-            use()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import optuna
 import pytest
-from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveSamplerTestCase, RelativeSamplerTestCase
 
 from xstar import Method
 from xstar.acquisition import LogEI
@@ -10,14 +10,14 @@ from xstar.gp import MAP, Matern52
 from xstar.integrations.optuna import XstarSampler
 
 
-class TestXstarSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestXstarSampler(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self):
         return lambda: XstarSampler(seed=0, n_startup_trials=0, method=Method(Matern52(), MAP(), acquisition=LogEI()))
 
 
 @pytest.mark.slow
-class TestDefaultMethod(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestDefaultMethod(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self):
         return lambda: XstarSampler(seed=0, n_startup_trials=0)

@@ -18,7 +18,8 @@ from xstar.errors import DataError, TrialError
 from xstar.files.cells import FAILURES
 from xstar.files.definition import Definition
 from xstar.integrations.optuna import adapter
-from xstar.integrations.optuna.records import ADDED, REASON, SD, known_params
+from xstar.integrations.optuna.outcomes import REASON, SD
+from xstar.integrations.optuna.records import ADDED, known_params
 from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.trial import State, Trial, check_sd, check_value, summarize
 

@@ -24,7 +24,8 @@ from xstar.files.definition import Definition
 from xstar.files.letters import file_name
 from xstar.goals import Goals
 from xstar.integrations.optuna.adapter import enqueued_params
-from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN, shared
+from xstar.integrations.optuna.outcomes import REASON, SD
+from xstar.integrations.optuna.records import WITHDRAWN, shared
 from xstar.optimizer import Optimizer
 from xstar.space import Space
 from xstar.trial import Trial, renamed_diagnostics

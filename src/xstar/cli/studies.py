@@ -278,7 +278,7 @@ def _find_study(storage: BaseStorage, name: str | None, create: Definition | Non
 def _settle(study: optuna.Study, given: Definition | None, write: bool) -> tuple[Definition | None, XstarSampler]:
     """The definition that holds, kept in the study if it is new; and the sampler that it asks for."""
     if len(study.directions) > 1:
-        raise SettingsError(f"the study {study.study_name!r} has several objectives; xstar optimizes one.")
+        raise SettingsError(f"the study {study.study_name!r} has several objectives; the command line is for one.")
     direction = study.direction.name.lower()
     kept = study.user_attrs.get(DEFINITION)
     with warnings.catch_warnings():

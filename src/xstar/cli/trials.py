@@ -17,7 +17,8 @@ from optuna.trial import FrozenTrial, TrialState
 from xstar.cli.studies import Opened
 from xstar.errors import SpaceExhausted, TrialError
 from xstar.integrations.optuna import adapter
-from xstar.integrations.optuna.records import REASON, SD, WITHDRAWN, settled
+from xstar.integrations.optuna.outcomes import REASON, SD
+from xstar.integrations.optuna.records import WITHDRAWN, settled
 from xstar.integrations.optuna.snapshot import Snapshot
 
 WORKER = "xstar:worker"

@@ -6,8 +6,8 @@ from pathlib import Path
 import optuna
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import BasicSamplerTestCase
+from optuna.testing.pytest_samplers import MultiObjectiveSamplerTestCase
 from optuna.testing.pytest_samplers import RelativeSamplerTestCase
-from optuna.testing.pytest_samplers import SingleOnlySamplerTestCase
 import optunahub
 import pytest
 
@@ -19,7 +19,9 @@ XstarSampler = optunahub.load_local_module(
 ).XstarSampler
 
 
-class TestXstarSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestXstarSampler(
+    BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase
+):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return lambda: XstarSampler(seed=0, n_startup_trials=0)

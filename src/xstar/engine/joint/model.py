@@ -10,6 +10,7 @@ Notation
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -327,8 +328,8 @@ class JointModel:
 class JointModels:
     """The latest models of every output, each a function of settings and evidence."""
 
-    def __init__(self, names: tuple[str, ...] = ()) -> None:
-        self.each = {name: Models() for name in names}
+    def __init__(self) -> None:
+        self.each: defaultdict[str, Models] = defaultdict(Models)
         self._latest: list[JointModel] = []
 
     def model(self, settings: Settings, evidence: JointEvidence) -> JointModel:
@@ -346,7 +347,7 @@ class JointModels:
             find = cache.for_claims if claims else cache.model
             models[name] = find(settings.of_output(name), own)
         for known in self._latest:
-            if all(known.models[name] is model for name, model in models.items()) and known.settings == settings:
+            if known.settings == settings and all(known.models[name] is model for name, model in models.items()):
                 return known
         found = JointModel(settings, evidence, models)
         self._latest = [found, *self._latest][:4]

@@ -8,6 +8,7 @@ is raised, this is the file to look at:
     BaseHeartbeat._get_stale_trial_ids, storages._heartbeat                    signs of life
     BaseDistribution._contains                                                 whether a distribution has a value
     storages._rdb.models.BaseModel                                             the tables of a database
+    samplers._base._process_constraints_after_trial                            how constraints_func is recorded
     system attributes fixed_params, failed_trial, retry_history                what was enqueued, what was begun again
 
 Storages themselves have a public interface, but a study does not hand out its own.
@@ -16,12 +17,13 @@ Storages themselves have a public interface, but a study does not hand out its o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution
+from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages import BaseStorage
 from optuna.storages._heartbeat import is_heartbeat_enabled
 from optuna.storages._rdb.models import BaseModel
@@ -106,6 +108,17 @@ def set_system_attribute(study: optuna.Study, trial: FrozenTrial, key: str, valu
 def set_user_attribute(study: optuna.Study, trial: FrozenTrial, key: str, value: Any) -> None:
     """Write a user attribute of a trial that another process may have begun."""
     study._storage.set_trial_user_attr(trial._trial_id, key, value)
+
+
+def record_constraints(
+    study: optuna.Study,
+    trial: FrozenTrial,
+    state: TrialState,
+    constraints_func: Callable[[FrozenTrial], Sequence[float] | None],
+) -> None:
+    """Write what a function says of the constraints of a trial that ends, as Optuna's samplers do; nothing for None."""
+    if state in (TrialState.COMPLETE, TrialState.PRUNED) and (told := constraints_func(trial)) is not None:
+        _process_constraints_after_trial(lambda _: told, study, trial, state)
 
 
 def mark_trial(study: optuna.Study, trial_id: int, key: str, value: Any) -> None:

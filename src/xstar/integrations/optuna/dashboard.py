@@ -43,7 +43,11 @@ HEIGHT = 450
 
 
 def draw(optimizer: Optimizer) -> dict[str, Figure]:
-    """Draw the figures, by name; none before the first result, and only the last if no parameter varies."""
+    """Draw the figures, by name; none before the first result, and only the last if no parameter varies.
+
+    With constraints, where the optimum may be, and of the objective what matters and how well it is predicted; none
+    for several objectives.
+    """
     return {name: draw_interactive(picture, HEIGHT) for name, picture in _pictures(optimizer)}
 
 
@@ -57,10 +61,19 @@ def save_figures(study: Study, optimizer: Optimizer) -> list[str]:
 
 
 def _pictures(optimizer: Optimizer) -> Iterator[tuple[str, Picture]]:
-    """One by one, because the last one takes the longest."""
+    """One by one, because the last one takes the longest; with constraints, those that mean the same there."""
     if all(trial.state != "done" for trial in optimizer.trials):
         return
     information, optimum, importance, calibration, regret = FIGURES
+    goals = optimizer.goals
+    if goals is not None:
+        known = {name for trial in optimizer.trials for name in trial.values}
+        if not goals.several and known.issuperset(goals.names) and optimizer.space.free:
+            objective = optimizer.output(goals.single)
+            yield optimum, draw_marginals(optimizer)
+            yield importance, draw_importance(objective)
+            yield calibration, draw_calibration(objective)
+        return
     if optimizer.space.free:
         where = optimizer.where()
         yield information, draw_model(optimizer, where=where)

@@ -1,11 +1,9 @@
 """Optuna's records as xstar's: distributions become parameters, trials become evidence.
 
-    COMPLETE   its value; a failure if the value is not finite or a constraint is violated
-    PRUNED     its last reported value, but nothing better than the median of the complete ones: a trial is pruned
-               because it was going badly, and early values say little else
-    FAIL       a failure, unless the trial was withdrawn or another trial has retried it
-    RUNNING    pending, as soon as its parameters are known, unless it is stale
-    WAITING    pending, if all its parameters are enqueued
+    COMPLETE, PRUNED    values of the study's outputs, or a failure: see `outcomes`
+    FAIL                a failure, unless the trial was withdrawn or another trial has retried it
+    RUNNING             pending, as soon as its parameters are known, unless it is stale
+    WAITING             pending, if all its parameters are enqueued
 
 Trials that lack a parameter, or have a value for it that the parameter cannot hold, say nothing.
 """
@@ -15,9 +13,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import logging
-import math
-import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -28,22 +23,22 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from xstar.direction import Direction
-from xstar.errors import DataError, SpaceError
+from xstar.errors import SpaceError
 from xstar.integrations.optuna import adapter
+from xstar.integrations.optuna.outcomes import Outputs
 from xstar.space import Categorical, Integer, Listed, Parameter, Real, Space
-from xstar.trial import State, Trial, check_sd, renamed_diagnostics
-
-_logger = logging.getLogger(__name__)
+from xstar.trial import Trial, renamed_diagnostics
 
 SHARED = "xstar:suggested"
 """System attributes with this name and a number are the pieces of what a sampler has suggested, as JSON."""
 PIECE = 1000
 """Characters of a piece: at most twice as many when quoted, below the 2045 that any database holds."""
-SHARED_DIAGNOSTICS = ("method", "fallback", "purpose", "gain", "left", "bits", "kernel", "inference_converged")
+SHARED_DIAGNOSTICS = (
+    "method", "fallback", "purpose", "gain", "left", "bits", "bits_by_output", "kernel", "inference_converged",
+)  # fmt: skip
 """What is also said about how it came about."""
-SD, REASON, WITHDRAWN, ADDED = "xstar:sd", "xstar:reason", "xstar:withdrawn", "xstar:added"
-"""User attributes of a trial: the noise of its value; why it failed; why it does not count; that it was added."""
+WITHDRAWN, ADDED = "xstar:withdrawn", "xstar:added"
+"""User attributes of a trial: why it does not count; that it was added. `outcomes` has others."""
 FOREVER = 1e10
 """Seconds: about three hundred years."""
 
@@ -192,20 +187,22 @@ def to_trials(
     trials: Sequence[FrozenTrial],
     distributions: Mapping[str, BaseDistribution],
     space: Space,
+    outputs: Outputs,
     *,
-    direction: Direction,
     use_pruned: bool = True,
     without: Collection[int] = (),
 ) -> list[Trial]:
-    """Return the evidence of trials, by their numbers; those `without` do not count, stale ones for example."""
-    repeated = adapter.repeated_trials(trials)
-    median = _median(trials)
+    """Return the evidence of trials, by their numbers; those `without` do not count, stale ones for example.
+
+    All outputs are in `values`, and a single objective in `value`, too.
+    """
+    repeated, name = adapter.repeated_trials(trials), outputs.single
     found = []
     for trial in trials:
         if trial.number in without or trial.number in repeated or WITHDRAWN in trial.user_attrs:
             continue
-        state, value, reason = _outcome(trial, median if use_pruned else None, direction)
-        if state is None:
+        outcome = outputs.outcome(trial, use_pruned)
+        if outcome is None:
             continue
         done = trial.state.is_finished()
         params = _params(trial, distributions) if done else known_params(trial, distributions)
@@ -214,19 +211,11 @@ def to_trials(
         except (KeyError, SpaceError):
             continue
         diagnostics = {key: item for key, item in renamed_diagnostics(shared(trial)).items() if key != "params"}
-        sd = _noise(trial) if state == "done" else None
-        found.append(Trial(trial.number, accepted, state, value, sd, reason, diagnostics))
+        value, sd = (None, None) if name is None else (outcome.values.get(name), outcome.sds.get(name))
+        found.append(Trial(
+            trial.number, accepted, outcome.state, value, sd, outcome.reason, diagnostics, outcome.values, outcome.sds
+        ))  # fmt: skip
     return found
-
-
-def _noise(trial: FrozenTrial) -> float | None:
-    """The noise of a value, if it was told and makes sense."""
-    sd = trial.user_attrs.get(SD)
-    try:
-        return None if sd is None else check_sd(sd, SD)
-    except DataError as error:
-        _logger.warning("the noise of trial %d is ignored: %s", trial.number, error)
-        return None
 
 
 def choosing(
@@ -253,34 +242,6 @@ def choosing(
         and abs(now - other.datetime_start) < timedelta(seconds=choice_seconds)
         and not distributions.keys() <= known_params(other, distributions).keys()
     ]
-
-
-def _outcome(
-    trial: FrozenTrial, median: float | None, direction: Direction
-) -> tuple[State | None, float | None, str | None]:
-    """State, value and reason in xstar's words; no state if the trial says nothing."""
-    if trial.state in (TrialState.RUNNING, TrialState.WAITING):
-        return "pending", None, None
-    if trial.state == TrialState.FAIL:
-        return "failed", None, str(trial.user_attrs.get(REASON, "failed"))
-    value = trial.value
-    if trial.state == TrialState.PRUNED:
-        last = trial.last_step
-        value = None if last is None else trial.intermediate_values[last]
-        if median is None or value is None or math.isnan(value):
-            return None, None, None
-        value = direction.no_better_than(value, median)
-    if value is None or not math.isfinite(value):
-        return "failed", None, f"value was {value!r}"
-    if any(violation > 0.0 for violation in trial.constraints.values()):
-        return "failed", None, "a constraint is violated"
-    return "done", value, None
-
-
-def _median(trials: Sequence[FrozenTrial]) -> float | None:
-    values = [trial.value for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None]
-    finite = [value for value in values if math.isfinite(value)]
-    return statistics.median(finite) if finite else None
 
 
 def stale_trials(study: optuna.Study, trials: Sequence[FrozenTrial], age: float | None) -> set[int]:

@@ -16,8 +16,8 @@ import threading
 import time
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,13 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from xstar.direction import Direction
 from xstar.engine import Models
+from xstar.engine.joint import JointModels
 from xstar.engine.settings import draw_seed
 from xstar.errors import SettingsError, SpaceExhausted
-from xstar.integrations.optuna import records
+from xstar.goals import Goals
+from xstar.integrations.optuna import adapter, records
+from xstar.integrations.optuna.outcomes import Outputs
 from xstar.integrations.optuna.snapshot import SharedSuggestion, Snapshot
 from xstar.methods import Method, find_method
 from xstar.numerics.checks import integer, positive
@@ -68,7 +70,11 @@ class SharingSettings:
 
 
 class XstarSampler(BaseSampler):
-    """Predictive Entropy Search for Optuna studies with one objective.
+    """Predictive Entropy Search for Optuna studies, with one objective or several, and with constraints.
+
+    The constraints of a trial (`trial.set_constraint`, or `constraints_func`) are outputs to be at most 0: their values
+    teach the model where they hold. Objectives are called "value", or "value_0", "value_1", ..., unless the study has
+    metric names; constraints by their keys.
 
     Parameters
     ----------
@@ -90,9 +96,10 @@ class XstarSampler(BaseSampler):
         do not have), if they are known beforehand: then already the first trial is part of the design, and
         suggestions are those of `Optimizer` with the same seed and data. By default it is what all complete trials
         have in common, with the latest ranges.
-    noise : float, optional
-        The standard deviation of every value, 0 for a deterministic objective; by default it is learned. The noise of
-        one value may be told by `trial.set_user_attr("xstar:sd", 0.02)`.
+    noise : float or dict, optional
+        The standard deviation of every value, 0 for a deterministic objective; by default it is learned. Where there
+        are several outputs, one for all or some by name. The noise of one value may be told by
+        `trial.set_user_attr("xstar:sd", 0.02)`, with a dictionary for several objectives.
     stale_after : float, optional
         Seconds after which a running trial is taken for dead and no longer counted on; None for never. Where the
         storage has heartbeats, they decide as well.
@@ -100,11 +107,16 @@ class XstarSampler(BaseSampler):
         Whether the last values of pruned trials teach the model, no better than the median of complete ones.
     warn_independent_sampling : bool
         Whether to log a warning when a parameter is not modelled.
+    constraints_func : callable, optional
+        Called with a trial that is complete or pruned; returns the values of its constraints, as for Optuna's own
+        samplers, or None if they are not known.
 
     Raises
     ------
     SettingsError
         If a setting makes no sense.
+    DataError
+        If the noise is no standard deviation.
     SpaceError
         If the search space has a distribution that xstar does not know.
 
@@ -133,10 +145,11 @@ class XstarSampler(BaseSampler):
         n_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         search_space: Mapping[str, BaseDistribution | Parameter] | None = None,
-        noise: float | None = None,
+        noise: float | Mapping[str, float] | None = None,
         stale_after: float | None = 86_400.0,
         use_pruned: bool = True,
         warn_independent_sampling: bool = True,
+        constraints_func: Callable[[FrozenTrial], Sequence[float] | None] | None = None,
     ) -> None:
         find_method(method)
         self.seed = draw_seed() if seed is None else integer(seed, "seed", 0)
@@ -148,22 +161,24 @@ class XstarSampler(BaseSampler):
         self.n_trials = None if n_trials is None else integer(n_trials, "n_trials", 1)
         self.search_space = None if search_space is None else _check_distributions(search_space)
         self._parameters = {name: given for name, given in (search_space or {}).items() if isinstance(given, Parameter)}
-        self.noise = None if noise is None else check_sd(noise, "noise")
+        self.noise = _check_noise(noise)
         self.stale_after = None if stale_after is None else positive(stale_after, "stale_after")
         self.use_pruned = use_pruned
         self._sharing = SharingSettings()
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
+        self._constraints_func = constraints_func
         self._warned: set[str] = set()
         self._silent = False
-        self._models = Models()
+        self._models, self._joint_models = Models(), JointModels()
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_models")}
+        kept_out = ("_lock", "_models", "_joint_models")
+        return {name: value for name, value in vars(self).items() if name not in kept_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _models=Models(), _lock=threading.RLock())
+        vars(self).update(state, _models=Models(), _joint_models=JointModels(), _lock=threading.RLock())
 
     def reseed_rng(self) -> None:
         """Reseed nothing of our own: random numbers depend on the trial's number, which no two workers share."""
@@ -175,11 +190,12 @@ class XstarSampler(BaseSampler):
             self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        if self._constraints_func is not None:
+            adapter.record_constraints(study, trial, state, self._constraints_func)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        _check_single(study)
         known = self.search_space
         if known is None:
             known = records.common_distributions(study.get_trials(deepcopy=False))
@@ -188,7 +204,6 @@ class XstarSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        _check_single(study)
         if not search_space:
             return {}
         with self._lock:  # so that a thread knows what the one before it has chosen
@@ -203,7 +218,6 @@ class XstarSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        _check_single(study)
         self._warn_of_independence(study, param_name)
         if self._independent_sampler is not None:
             return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
@@ -238,7 +252,7 @@ class XstarSampler(BaseSampler):
         Parameters
         ----------
         study : optuna.Study
-            With one objective.
+            In any storage.
         search_space : dict of distributions, optional
             What varies; by default the sampler's own, or what all complete trials have in common.
 
@@ -269,17 +283,28 @@ class XstarSampler(BaseSampler):
         self, study: Study, trials: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
     ) -> Snapshot:
         """Return what trials just read from a study say, with the sampler's settings."""
-        direction = Direction.parse(study.direction.name.lower())
-        space = records.to_space(distributions, self._parameters)
+        space, outputs = records.to_space(distributions, self._parameters), Outputs.of(study, trials)
         stale = frozenset(records.stale_trials(study, trials, self.stale_after))
-        evidence = records.to_trials(
-            trials, distributions, space, direction=direction, use_pruned=self.use_pruned, without=stale
-        )
+        evidence = records.to_trials(trials, distributions, space, outputs, use_pruned=self.use_pruned, without=stale)
+        goals = outputs.goals(evidence)
+        if goals is None:
+            evidence = [replace(trial, values={}, sds={}) for trial in evidence]
         optimizer = Optimizer.from_trials(
-            evidence, space, direction, self.method, self.seed,
-            models=self._models, noise=self.noise, num_initial=self.n_startup_trials,
+            evidence, space, outputs.direction, self.method, self.seed,
+            models=self._models if goals is None else self._joint_models,
+            noise=self._noise_of(outputs, goals), num_initial=self.n_startup_trials,
+            objectives=None if goals is None else goals.objectives,
+            constraints=None if goals is None else goals.constraints,
         )  # fmt: skip
-        return Snapshot(tuple(trials), stale, distributions, space, tuple(evidence), optimizer)
+        return Snapshot(tuple(trials), stale, distributions, space, outputs, tuple(evidence), optimizer)
+
+    def _noise_of(self, outputs: Outputs, goals: Goals | None) -> float | dict[str, float] | None:
+        """The noise of the outputs that are known by now."""
+        if not isinstance(self.noise, Mapping):
+            return self.noise
+        if goals is None:
+            return None if outputs.single is None else self.noise.get(outputs.single)
+        return {name: sd for name, sd in self.noise.items() if name in goals.names}
 
     def suggest(self, study: Study, trial: FrozenTrial, snapshot: Snapshot, *, last: bool = False) -> SharedSuggestion:
         """Return the parameters of a trial, by a snapshot taken before or after it began, and share them.
@@ -315,13 +340,13 @@ class XstarSampler(BaseSampler):
             suggestion = self._propose(trial, snapshot, last)
             records.share(study, trial, suggestion, snapshot.distributions)
             trials = study.get_trials(deepcopy=False)
-            same = self._taken(suggestion, study, trials, snapshot, SAME_POINT)
+            same = self._taken(suggestion, trials, snapshot, SAME_POINT)
             until = time.monotonic() + own.yield_seconds
             while same and all(self._will_yield(other, trial, snapshot) for other in same) and time.monotonic() < until:
                 time.sleep(own.look_seconds)
                 trials = study.get_trials(deepcopy=False)
-                same = self._taken(suggestion, study, trials, snapshot, SAME_POINT)
-            close = attempt < own.attempts and self._taken(suggestion, study, trials, snapshot, own.close)
+                same = self._taken(suggestion, trials, snapshot, SAME_POINT)
+            close = attempt < own.attempts and self._taken(suggestion, trials, snapshot, own.close)
             if attempt == own.attempts_at_another_point or not (same or close):
                 break
             if same:
@@ -354,7 +379,7 @@ class XstarSampler(BaseSampler):
         )
 
     def _taken(
-        self, suggestion: Trial, study: Study, trials: Sequence[FrozenTrial], snapshot: Snapshot, close: float
+        self, suggestion: Trial, trials: Sequence[FrozenTrial], snapshot: Snapshot, close: float
     ) -> list[FrozenTrial]:
         """The trials that other workers have given nearly the same point since the snapshot."""
         settled = snapshot.final | {suggestion.number}
@@ -362,9 +387,8 @@ class XstarSampler(BaseSampler):
             return []
         space, before = snapshot.space, {other.number: other.params for other in snapshot.evidence}
         news = records.to_trials(
-            trials, snapshot.distributions, space,
-            direction=Direction.parse(study.direction.name.lower()), use_pruned=self.use_pruned, without=settled,
-        )  # fmt: skip
+            trials, snapshot.distributions, space, snapshot.outputs, use_pruned=self.use_pruned, without=settled
+        )
         row = space.encode(suggestion.params)
         # A trial that was pending at one point may be at another now: its worker has left the first to somebody else.
         found = {
@@ -390,13 +414,19 @@ def _check_distributions(search_space: Mapping[str, BaseDistribution | Parameter
     return found
 
 
+def _check_noise(noise: float | Mapping[str, float] | None) -> float | dict[str, float] | None:
+    if isinstance(noise, Mapping):
+        return {name: check_sd(sd, f"noise of {name!r}") for name, sd in noise.items()}
+    return None if noise is None else check_sd(noise, "noise")
+
+
 def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimizer:
-    """Return what a study says, as an `Optimizer`: recommend, where, explain, pictures, a report.
+    """Return what a study says, as an `Optimizer`: recommend or pareto, where, explain, pictures, a report.
 
     Parameters
     ----------
     study : optuna.Study
-        With one objective, in any storage.
+        In any storage.
     sampler : XstarSampler, optional
         Whose settings hold; by default the study's own, if it is an `XstarSampler`.
 
@@ -409,8 +439,6 @@ def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimiz
     ------
     SettingsError
         If the parameters are not known yet.
-    ValueError
-        If the study has several objectives.
 
     Warns
     -----
@@ -427,14 +455,8 @@ def load_optimizer(study: Study, sampler: XstarSampler | None = None) -> Optimiz
     >>> load_optimizer(study)
     Optimizer(Space(x=Real(-1.0, 1.0)), 'minimize', 'pes': 3 done)
     """
-    _check_single(study)
     own = study.sampler if isinstance(study.sampler, XstarSampler) else XstarSampler()
     snapshot = (sampler or own).whole(study)
     for remark in snapshot.remarks:
         warnings.warn(f"study {study.study_name!r}: {remark}", UserWarning, stacklevel=2)
     return snapshot.optimizer
-
-
-def _check_single(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise ValueError("xstar optimizes one objective; this study has several. Use another sampler for it.")

@@ -15,6 +15,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from xstar.integrations.optuna import records
+from xstar.integrations.optuna.outcomes import Outputs
 from xstar.optimizer import Optimizer
 from xstar.space import Space
 from xstar.trial import Trial
@@ -31,6 +32,8 @@ class Snapshot:
     distributions: Mapping[str, BaseDistribution]
     space: Space
     """The same as xstar's parameters."""
+    outputs: Outputs
+    """Objectives, and the constraints that any of the trials has."""
     evidence: tuple[Trial, ...]
     """What the trials say, except stale ones."""
     optimizer: Optimizer
