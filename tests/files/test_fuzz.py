@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xstar import Categorical, Integer, Objective, Optimizer, Ordinal, Real
-from xstar.cli import program
+from xstar.cli import values
 from xstar.errors import FileError, SpaceError, XstarError
 from xstar.files.definition import Definition
 
@@ -168,15 +168,20 @@ def test_a_table_with_anything_in_its_cells(tmp_path_factory, rows, separator):
 
 
 @MANY
-@given(st.text(max_size=30) | st.sampled_from([NESTED, DIGITS, "1e999", "\ud800", "9" * 200_000]))
-@pytest.mark.parametrize("how", ["last-line", "json", "json:a.b", "regex:(\\S+)"])
+@given(
+    st.text(max_size=30)
+    | st.sampled_from([NESTED, DIGITS, "1e999", "\ud800", "9" * 200_000, "yield=1e999", "yield=1 2 3", "a: ±"])
+    | VALUES.map(lambda value: json.dumps({"yield": value, "a": {"value": value, "sd": value}}))
+)
+@pytest.mark.parametrize("how", ["last-line", "json", "json:a.b", "regex:(?P<a>\\S+)"])
 def test_numbers_that_programs_write(tmp_path_factory, how, text):
     folder = tmp_path_factory.getbasetemp()
     log, result = folder / "stdout.txt", folder / "result.json"
     for path in (log, result):
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
-    value, _, reason = program.Program(("true",), how)._read(log, result)
-    assert (value is None) == (reason is not None)
+    for outputs in ((), ("yield", "a")):
+        told = values.read_values(how, outputs, log, result)
+        assert told.failed == (told.reason is not None)
 
 
 @pytest.mark.parametrize("step", [1e-40, 5e-324, 1e-16])

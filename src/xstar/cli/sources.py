@@ -24,7 +24,7 @@ from xstar.files.definition import Definition
 from xstar.files.letters import file_name
 from xstar.goals import Goals
 from xstar.integrations.optuna.adapter import enqueued_params
-from xstar.integrations.optuna.outcomes import REASON, SD
+from xstar.integrations.optuna.outcomes import REASON, SD, Outputs
 from xstar.integrations.optuna.records import WITHDRAWN, shared
 from xstar.optimizer import Optimizer
 from xstar.space import Space
@@ -93,18 +93,19 @@ class Source:
         except SettingsError:
             snapshot = None  # nobody knows its parameters; whoever needs them is told so by `build`
         trials = study.get_trials(deepcopy=False) if snapshot is None else snapshot.trials
+        told = {} if snapshot is None else {trial.number: trial for trial in snapshot.evidence}
         complete = sum(trial.state == TrialState.COMPLETE for trial in trials)
         names = ", ".join([] if snapshot is None else snapshot.space.parameters)
         why = f": none of its {complete} results has all of {names}" if complete else ""
         return cls(
             name=study.study_name,
             address=opened.address,
-            direction=Direction.parse(study.direction.name.lower()),
+            direction=Direction.parse(study.directions[0].name.lower()),
             definition=opened.definition,
             space=None if snapshot is None else snapshot.space,
             result="value" if opened.definition is None else opened.definition.result,
-            goals=None if opened.definition is None else opened.definition.goals,
-            listed=tuple(map(_listed_trial, trials)),
+            goals=opened.goals or Outputs.of(study, trials).goals(told.values()),
+            listed=tuple(_listed_trial(trial, told.get(trial.number)) for trial in trials),
             counted_in="trial",
             numbers={trial.number: trial.number for trial in trials},
             build=opened.optimizer if snapshot is None else lambda: snapshot.optimizer,
@@ -182,13 +183,21 @@ class Source:
             raise SettingsError(f"{str(path)!r} is the spreadsheet itself; name another file.")
 
 
-def _listed_trial(trial: FrozenTrial) -> Listed:
+def _listed_trial(trial: FrozenTrial, told: Trial | None) -> Listed:
+    """The record of a trial; `told` is what the model is told of it, which knows several outputs by name."""
+    value = trial.values[0] if trial.state == TrialState.COMPLETE and len(trial.values) == 1 else None
+    sd = trial.user_attrs.get(SD)
+    values: Mapping[str, float] = {} if told is None else told.values
+    if values:
+        value, sd = (told.value, told.sd) if told is not None else (None, None)
     return Listed(
         number=trial.number,
         state="withdrawn" if WITHDRAWN in trial.user_attrs else STATE_WORDS[trial.state],
         params={**enqueued_params(trial), **trial.params},
-        value=trial.value if trial.state == TrialState.COMPLETE else None,
-        sd=trial.user_attrs.get(SD),
+        value=value,
+        sd=sd,
+        values=values,
+        sds={} if told is None else told.sds,
         reason=trial.user_attrs.get(WITHDRAWN, trial.user_attrs.get(REASON)),
         method=renamed_diagnostics(shared(trial)).get("method"),
     )

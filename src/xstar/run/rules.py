@@ -105,7 +105,7 @@ class Watch:
         self.without_a_better_one = 0 if better else self.without_a_better_one + 1
         # Draws are made once, for the bar and for the tolerance.
         where: Callable[[int], OptimumPosterior] = functools.cache(optimizer.where)
-        modelled = _is_modelled(optimizer)
+        modelled = is_modelled(optimizer)
         rule = rules.tolerance or Tolerance(math.inf)
         self.left = rule.left(where(rule.few_samples)) if shown and modelled else None
         stop = rules.callback is not None and rules.callback(optimizer, trial)
@@ -139,8 +139,8 @@ class Watch:
             return False
 
 
-def _is_modelled(optimizer: Optimizer) -> bool:
-    """Whether enough is known for the model to be asked, of every output."""
+def is_modelled(optimizer: Optimizer) -> bool:
+    """Return whether enough is known for the model to be asked, of every output."""
     done = [trial for trial in optimizer.trials if trial.state == "done"]
     names = () if optimizer.goals is None else optimizer.goals.names
     return len(done) >= optimizer.num_initial and all(any(name in trial.values for trial in done) for name in names)
