@@ -38,7 +38,10 @@ def shown(params: Mapping[str, Any], space: Space | None) -> dict[str, str]:
 
 def as_data(found: Recommendation | Explanation) -> dict[str, Any]:
     """Return what was found at a point, for an answer in JSON: several outputs have their numbers by name."""
-    return {**asdict(found), "outputs": {name: forecast._asdict() for name, forecast in found.outputs.items()}}
+    data = asdict(found)
+    del data["outputs"]
+    outputs = {name: forecast._asdict() for name, forecast in found.outputs.items()}
+    return {**data, "outputs": outputs} if outputs else data
 
 
 def listed(names: Sequence[str]) -> str:
