@@ -133,5 +133,5 @@ PAGES = (
             "outputs": outputs.compared,
         },
     ),
-    Page("docs/how-to/several-outputs.md", {"accuracy_outputs": outputs.accuracy}),
+    Page("docs/how-to/outputs.md", {"accuracy_outputs": outputs.accuracy}),
 )

@@ -31,6 +31,8 @@ FEW = 5
 """Values that were predicted before they were told: with fewer, those predicted from all the others are looked at."""
 MOST_SHOWN = 5
 """Choices that are named with their probabilities, and places that are listed."""
+MOST_COMPROMISES = 8
+"""Points of a front that are listed in words: the first ones, which are far from each other."""
 
 
 class Place(NamedTuple):
@@ -281,7 +283,9 @@ class ParetoFront:
 
     def __str__(self) -> str:
         title = f"{len(self.recommended)} recommended compromises, {len(self.trials)} of the trials not dominated"
-        return "\n".join([title, *(f"  {point}" for point in self.recommended)])
+        more = len(self.recommended) - MOST_COMPROMISES
+        lines = [f"  {point}" for point in self.recommended[:MOST_COMPROMISES]]
+        return "\n".join([title, *lines, *([f"  and {more} more between them"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
         """For notebooks."""

@@ -211,7 +211,7 @@ class Optimizer:
         states = [trial.state for trial in self._ledger]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         told = f"{counts or 'no trials yet'}"
-        return f"Optimizer({self.space!r}, {str(self.direction)!r}, {self.method_name!r}: {told})"
+        return f"Optimizer({self.space!r}, {str(self.goals or self.direction)!r}, {self.method_name!r}: {told})"
 
     # Settings
 
@@ -590,9 +590,10 @@ class Optimizer:
         ----------
         table : path of a CSV file, list of dict, or pandas.DataFrame
             Columns are the names of the parameters, the value, and maybe its noise; others are ignored. Rows without a
-            value (an empty cell, None, NaN in a DataFrame) are skipped; "nan" or "failed" as a value is a failure.
+            value (an empty cell, None, NaN in a DataFrame) are skipped; "nan" or "failed" as a value is a failure. Of
+            several outputs, each has a column by its name, and maybe one for its noise: "yield" and "yield sd".
         value : str
-            The column of the values.
+            The column of the values, of one output.
         sd : str, optional
             The column of their standard deviations; by default "sd", if there is one.
 
@@ -606,10 +607,26 @@ class Optimizer:
         DataError
             If any row is wrong; nothing is told then.
         """
-        return [
-            self.fail(row.params, row.reason) if row.value is None else self.tell(row.params, row.value, row.sd)
-            for row in tables.read(table, self.space, value, sd)
-        ]
+        if self.goals is None:
+            rows = tables.read(table, self.space, {value: sd or "sd"}, [value] if sd is None else [value, sd])
+            return [self._tell_row(row, row.outcomes[value].value, row.outcomes[value].sd) for row in rows]
+        if value != "value" or sd is not None:
+            raise SettingsError(
+                f"there are several outputs, each in the column of its name ({', '.join(self.goals.names)}), with its "
+                'noise in a column such as "yield sd"; leave value= and sd= out.'
+            )
+        names = self.goals.names
+        noises = {name: None if (own := f"{name} sd") in (*names, *self.space.parameters) else own for name in names}
+        told = []
+        for row in tables.read(table, self.space, noises, names):
+            values = {name: found.value for name, found in row.outcomes.items() if found.value is not None}
+            told.append(self._tell_row(row, values or None, {name: row.outcomes[name].sd for name in values}))
+        return told
+
+    def _tell_row(self, row: tables.Row, value: Any, sd: Any) -> Trial:
+        if value is None:
+            return self.fail(row.params, next(iter(row.outcomes.values())).reason)
+        return self.tell(row.params, value, sd)
 
     def _warn_of_contradictions(self, told: Trial) -> None:
         if noise_of(told, self.noise) != 0.0:
@@ -941,6 +958,7 @@ class Optimizer:
         -------
         pandas.DataFrame
             A row for each trial: its number, its state, the parameters, the value and its noise, and how it came about.
+            Several outputs have two columns each, such as "yield" and "yield sd".
 
         Raises
         ------
@@ -955,7 +973,7 @@ class Optimizer:
         >>> list(opt.to_dataframe().columns)
         ['trial', 'state', 'x0', 'value', 'sd', 'reason', 'suggested by']
         """
-        return frame_of(self.trials, self.space.parameters)
+        return frame_of(self.trials, self.space.parameters, None if self.goals is None else self.goals.names)
 
     def _repr_html_(self) -> str:
         """For notebooks: what is known, and the last trials."""
@@ -966,14 +984,22 @@ class Optimizer:
             (
                 str(trial.number),
                 *(self.space.parameters[name].show(value) for name, value in trial.params.items()),
-                trial.state if trial.value is None else with_digits(trial.value, 6),
+                *self._told(trial),
             )
             for trial in last
         ]
         best = self._best_card if "done" in states else ""
         earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
-        title = f"Optimizer: {self.direction} by {self.method_name}, {counts}"
-        return card(title, rows, earlier, head=("trial", *self.space.parameters, "value"), inner=best)
+        title = f"Optimizer: {self.goals or self.direction} by {self.method_name}, {counts}"
+        outputs = ("value",) if self.goals is None else self.goals.names
+        return card(title, rows, earlier, head=("trial", *self.space.parameters, *outputs), inner=best)
+
+    def _told(self, trial: Trial) -> tuple[str, ...]:
+        """What was told of each output, or the state of a trial of which nothing was."""
+        if self.goals is None:
+            return (trial.state if trial.value is None else with_digits(trial.value, 6),)
+        values = [with_digits(trial.values[name], 6) if name in trial.values else "" for name in self.goals.names]
+        return tuple(values) if trial.values else (trial.state, *values[1:])
 
     @property
     def _best_card(self) -> str:

@@ -24,6 +24,8 @@ State = Literal["pending", "done", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
 EXTRAPOLATED = ", far beyond every value told"
 """What is said of a prediction that nothing like it supports."""
+SURE = 0.995
+"""A probability of feasibility that is as good as one, in words."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class Recommendation:
 
     def __str__(self) -> str:
         params = ", ".join(f"{name} = {text}" for name, text in self.params_in_words)
-        sure = f", feasible with {self.feasibility:.0%}" if self.outputs and self.feasibility < 1.0 else ""
+        sure = f", feasible with {self.feasibility:.0%}" if self.outputs and self.feasibility < SURE else ""
         return f"{params}: {self.value_in_words}{sure}"
 
     def _repr_html_(self) -> str:
@@ -374,11 +376,18 @@ def summarize(trial: Trial) -> str:
     params = ", ".join(f"{name}={_short(value)}" for name, value in trial.params.items())
     outcome = {
         "pending": "pending",
-        "done": "" if trial.value is None else with_digits(trial.value, 6),
+        "done": _told(trial),
         "failed": f"failed: {trial.reason}",
         "withdrawn": "withdrawn",
     }[trial.state]
     return f"#{trial.number}  {params}  ->  {outcome}"
+
+
+def _told(trial: Trial) -> str:
+    """What was told: the value, or every output by its name."""
+    if trial.values:
+        return ", ".join(f"{name} {with_digits(value, 6)}" for name, value in trial.values.items())
+    return "" if trial.value is None else with_digits(trial.value, 6)
 
 
 def _short(value: Any) -> str:

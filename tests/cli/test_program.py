@@ -88,13 +88,13 @@ def test_a_value_is_not_searched_for_placeholders(filled):
 
 def test_placeholders_name_files(evaluate, tmp_path):
     outcome = evaluate("sh", "-c", "cp {params_file} copy; echo '0.25' > {result_file}", value="json")
-    assert outcome.value == 0.25
+    assert outcome.told.value == 0.25
     assert json.loads((tmp_path / "copy").read_text()) == PARAMS
 
 
 def test_the_environment(shell, tmp_path):
     line = 'cd /; echo "$XSTAR_TRIAL $XSTAR_PARAM_LR $XSTAR_PARAM_LEARNING_RATE"; echo "$XSTAR_PARAMS"; '
-    assert shell(line + 'cat "$XSTAR_PARAMS_FILE"; echo "$KEPT"; echo 1').value == 1.0
+    assert shell(line + 'cat "$XSTAR_PARAMS_FILE"; echo "$KEPT"; echo 1').told.value == 1.0
     written = (tmp_path / "trial" / "stdout.txt").read_text().splitlines()
     assert written[0] == "7 0.01 1e-05"
     assert json.loads(written[1]) == json.loads(written[2]) == PARAMS
@@ -102,12 +102,12 @@ def test_the_environment(shell, tmp_path):
 
 def test_the_rest_of_the_environment_is_kept(shell, monkeypatch):
     monkeypatch.setenv("KEPT", "0.125")
-    assert shell('echo "$KEPT"').value == 0.125
+    assert shell('echo "$KEPT"').told.value == 0.125
 
 
 def test_the_program_runs_where_xstar_does_without_input(shell, tmp_path):
     (tmp_path / "data").write_text("0.5\n")
-    assert shell("cat - data").value == 0.5
+    assert shell("cat - data").told.value == 0.5
 
 
 def test_choices_keep_their_types_in_json(shell, tmp_path):
@@ -152,7 +152,7 @@ def test_choices_keep_their_types_in_json(shell, tmp_path):
 )
 def test_values(shell, line, how, value, sd):
     outcome = shell(line, value=how)
-    assert (outcome.value, outcome.sd, outcome.reason) == (value, sd, None)
+    assert (outcome.told.value, outcome.told.sd, outcome.told.reason) == (value, sd, None)
 
 
 @pytest.mark.parametrize(
@@ -195,25 +195,25 @@ def test_values(shell, line, how, value, sd):
 )  # fmt: skip
 def test_failures(shell, line, how, reason):
     outcome = shell(line, value=how)
-    assert (outcome.value, outcome.sd) == (None, None)
-    assert re.match(reason, outcome.reason), outcome.reason
+    assert (outcome.told.value, outcome.told.sd) == (None, None)
+    assert re.match(reason, outcome.told.reason), outcome.told.reason
 
 
 def test_reasons_are_short(shell):
     long = "x" * 500
-    assert shell(f"echo {long}").reason == f"its last line is '{'x' * 57}...', not a number"
-    assert shell(f"echo {long} >&2; exit 2").reason == f"exit code 2: {'x' * 57}..."
+    assert shell(f"echo {long}").told.reason == f"its last line is '{'x' * 57}...', not a number"
+    assert shell(f"echo {long} >&2; exit 2").told.reason == f"exit code 2: {'x' * 57}..."
 
 
 def test_a_number_that_no_float_can_hold_is_a_failure(shell):
     digits = "1" + "0" * 400
-    assert shell(f"echo {digits}").reason == "value was inf"
-    assert shell(f'echo {digits} > "$XSTAR_RESULT_FILE"', value="json").value is None
+    assert shell(f"echo {digits}").told.reason == "value was inf"
+    assert shell(f'echo {digits} > "$XSTAR_RESULT_FILE"', value="json").told.value is None
 
 
 def test_a_signal_without_a_name_is_a_failure(shell):
     """Real-time signals have numbers only."""
-    assert shell(f"kill -{signal.SIGRTMIN + 2} $$").reason.startswith("killed by signal ")
+    assert shell(f"kill -{signal.SIGRTMIN + 2} $$").told.reason.startswith("killed by signal ")
 
 
 def test_a_program_that_cannot_be_started(evaluate, tmp_path):
@@ -221,15 +221,15 @@ def test_a_program_that_cannot_be_started(evaluate, tmp_path):
     broken.write_text("#!/no/such/interpreter\n")
     broken.chmod(0o755)
     outcome = evaluate(str(broken), retries=3)
-    assert (outcome.value, outcome.reason) == (None, "could not be started: No such file or directory")
+    assert (outcome.told.value, outcome.told.reason) == (None, "could not be started: No such file or directory")
     assert summary(tmp_path)["attempts"] == 1, "it would not be started the second time either"
     broken.chmod(0o644)
-    assert evaluate(str(broken)).reason == "could not be started: Permission denied"
+    assert evaluate(str(broken)).told.reason == "could not be started: Permission denied"
 
 
 def test_a_value_that_no_argument_can_hold_is_a_failure(evaluate):
     """The system refuses null characters."""
-    assert evaluate("echo", "{kind}", params={"kind": "a\0b"}).reason.startswith("could not be started")
+    assert evaluate("echo", "{kind}", params={"kind": "a\0b"}).told.reason.startswith("could not be started")
 
 
 # Files of a trial
@@ -263,7 +263,7 @@ def test_the_reason_and_the_time_are_on_the_disk(shell, tmp_path):
 def test_an_old_result_file_is_not_read(shell, tmp_path):
     (tmp_path / "trial").mkdir()
     (tmp_path / "trial" / "result.json").write_text("0.5")
-    assert shell("true", value="json").reason.startswith("wrote no result file")
+    assert shell("true", value="json").told.reason.startswith("wrote no result file")
 
 
 # Again
@@ -273,7 +273,7 @@ COUNTING = "echo run >> runs; n=$(wc -l < runs); echo attempt $n; "
 
 def test_a_program_that_fails_twice_then_succeeds(shell, tmp_path):
     outcome = shell(COUNTING + "test $n -ge 3 && echo 0.5", retries=5)
-    assert (outcome.value, outcome.reason) == (0.5, None)
+    assert (outcome.told.value, outcome.told.reason) == (0.5, None)
     assert summary(tmp_path)["attempts"] == 3
     logs = {path.name: path.read_text().split()[1] for path in (tmp_path / "trial").glob("stdout*")}
     assert logs == {"stdout.txt": "1", "stdout.2.txt": "2", "stdout.3.txt": "3"}
@@ -281,18 +281,18 @@ def test_a_program_that_fails_twice_then_succeeds(shell, tmp_path):
 
 def test_the_last_failure_counts(shell, tmp_path):
     outcome = shell(COUNTING + "exit $n", retries=2)
-    assert outcome.reason == "exit code 3"
+    assert outcome.told.reason == "exit code 3"
     assert summary(tmp_path)["attempts"] == 3
 
 
 def test_no_value_is_tried_again_too(shell, tmp_path):
-    assert shell(COUNTING + "test $n -lt 2 || echo 0.5", retries=1).value == 0.5
+    assert shell(COUNTING + "test $n -lt 2 || echo 0.5", retries=1).told.value == 0.5
     assert summary(tmp_path)["attempts"] == 2
 
 
 def test_an_attempt_does_not_read_the_result_of_another(shell):
     line = COUNTING + 'test $n -ge 2 || { echo 0.5 > "$XSTAR_RESULT_FILE"; exit 1; }'
-    assert shell(line, value="json", retries=1).reason.startswith("wrote no result file")
+    assert shell(line, value="json", retries=1).told.reason.startswith("wrote no result file")
 
 
 # Stopping
@@ -313,7 +313,7 @@ def late(tmp_path, monkeypatch):
 
 def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, ended, late):
     outcome = shell(CHILD + "echo 0.5; wait", timeout=1500.0, retries=3, terminate_seconds=HANG)
-    assert (outcome.value, outcome.reason) == (None, "timed out after 1500 s")
+    assert (outcome.told.value, outcome.told.reason) == (None, "timed out after 1500 s")
     assert outcome.seconds < 2000.0 + HANG, "it ended when it was told to"
     assert summary(tmp_path)["attempts"] == 1, "it would take as long again"
     assert ended()
@@ -322,7 +322,7 @@ def test_a_time_out_ends_the_program_and_what_it_has_started(shell, tmp_path, en
 def test_a_program_that_does_not_want_to_end(shell, ended, late):
     line = "trap '' TERM; " + CHILD + "while true; do sleep 0.05; done"
     outcome = shell(line, timeout=1500.0, terminate_seconds=0.3)
-    assert outcome.reason == "timed out after 1500 s"
+    assert outcome.told.reason == "timed out after 1500 s"
     assert outcome.seconds > 2000.3
     assert ended()
 
@@ -333,7 +333,7 @@ def test_a_program_may_clean_up(shell, tmp_path, late):
 
 
 def test_a_program_that_is_in_time(shell):
-    assert shell("sleep 0.2; echo 1", timeout=HANG).value == 1.0
+    assert shell("sleep 0.2; echo 1", timeout=HANG).told.value == 1.0
 
 
 def test_stopping(shell, tmp_path, ended):

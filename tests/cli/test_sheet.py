@@ -25,8 +25,8 @@ PARAMETERS = {
 
 
 def define(**changes):
-    described = {"direction": "maximize", "method": "random", "result": "yield", "parameters": PARAMETERS}
-    return Definition.parse({**described, **changes})
+    described = {"direction": "maximize", "method": "random", "result": "yield", "parameters": PARAMETERS, **changes}
+    return Definition.parse({key: value for key, value in described.items() if value is not None})
 
 
 STUDY = define()
@@ -718,3 +718,43 @@ def test_files_that_cannot_be_read(plate, tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", locked)
     with pytest.raises(FileError, match=r"größe 大\.csv' cannot be read: Permission denied\."):
         step(plate, STUDY, 1)
+
+
+# Several outputs
+
+
+SEVERAL = define(
+    direction=None,
+    result=None,
+    parameters=LINE,
+    objectives={"yield": {"direction": "maximize", "unit": "%"}, "cost": "minimize"},
+    constraints={"impurity": "<= 0.5"},
+)
+
+
+def test_several_outputs_have_a_column_each(plate):
+    step(plate, SEVERAL, 2)
+    assert plate.read_text().splitlines()[0] == "x,yield [%],cost,impurity"
+    plate.write_text(
+        "x,yield [%],yield sd,cost,impurity,note\n0.1,80,0.5,3,0.2,\n0.2,81,,,,late\n0.3,failed,,failed,,\n0.4,,,,,\n"
+    )
+    progress = step(plate, SEVERAL, 1)
+    assert [(trial.state, dict(trial.values), dict(trial.sds)) for trial in progress.optimizer.trials] == [
+        ("done", {"yield": 80.0, "cost": 3.0, "impurity": 0.2}, {"yield": 0.5}),
+        ("done", {"yield": 81.0}, {}),
+        ("failed", {}, {}),
+        ("pending", {}, {}),
+    ]
+    assert progress[1:4] == (1, 2, 1)
+
+
+def test_an_sd_without_a_name_is_of_no_output(plate):
+    plate.write_text("x,yield,cost,impurity,sd\n0.1,80,3,0.2,7\n")
+    assert not step(plate, SEVERAL, 1).optimizer.trials[0].sds
+
+
+def test_what_is_wrong_with_one_of_several_outputs(plate):
+    refused(plate, "x,yield,cost\n0.1,80,3\n", 'there is no column "impurity"', SEVERAL)
+    refused(plate, "x,yield,cost,impurity\n0.1,80,high,0.1\n", 'row 2: column "cost" needs a number', SEVERAL)
+    refused(plate, "x,yield,cost,impurity\n,80,3,0.1\n", 'column "x" is empty', SEVERAL)
+    refused(plate, "x,yield [g],cost,impurity\n0.1,80,3,0.1\n", "is in g, the definition says %", SEVERAL)

@@ -456,14 +456,20 @@ def test_a_study_without_results_and_definition(cli, make, tree):
     assert tree() == before
 
 
-def test_several_objectives_are_refused(cli, make, define, tree):
+def test_several_objectives_without_a_definition(cli, ok, make, define, tree):
     make(path="study.db", name="study", direction=None, directions=["minimize", "maximize"])
     define()
     before = tree()
-    for arguments in (("status", "study.db"), ("ask", "study.toml"), ("recommend", "study.db"), ("ask", "study.db")):
+    for arguments, message in (
+        (("ask", "study.toml"), "is there already, to minimize and maximize; its definition says minimize"),
+        (("recommend", "study.db"), "no complete trial and no definition"),
+        (("ask", "study.db"), "no complete trial and no definition"),
+        (("tell", "study.db", "0", "0.5"), "has several objectives and no definition that names them"),
+    ):
         answer = cli(*arguments)
         assert answer.code == 2
-        assert answer.err == "xstar: the study 'study' has several objectives; the command line is for one.\n"
+        assert message in answer.err
+    assert "to minimize value_0, maximize value_1" in ok("status", "study.db").out
     assert tree() == before
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from xstar import Categorical, Integer, Ordinal, Real, Space
+from xstar import Categorical, Constraint, Integer, Objective, Optimizer, Ordinal, Real, Space
 from xstar.errors import DataError, FileError, SettingsError, SpaceError, XstarError
 from xstar.files.definition import KEYS, PARAMETER_KEYS, Definition
+from xstar.goals import Goals
 
 LINE = {"x": {"low": 0.0, "high": 1.0}}
 
@@ -87,6 +88,75 @@ def test_every_setting(tmp_path):
     assert (definition.result, definition.unit, definition.storage) == ("growth rate", "nm/min", "sqlite:///all.db")
     assert (definition.seed, definition.noise, definition.num_initial, definition.stale_after) == (7, 0.0, 5, 3600.0)
     assert definition.run == {"budget": 40}
+
+
+SEVERAL = """
+noise = { yield = 0.5 }
+
+[objectives]
+yield = { direction = "maximize", unit = "%" }
+cost = { direction = "minimize", reference = 20 }
+
+[constraints]
+impurity = "<= 0.5"
+purity = { bound = "≥90", unit = "%" }
+
+[parameters]
+x = { low = 0.0, high = 1.0 }
+"""
+
+
+def test_several_outputs(tmp_path):
+    definition = read(tmp_path, SEVERAL)
+    assert definition.goals == Goals(
+        {"yield": Objective("maximize"), "cost": Objective("minimize", 20.0)},
+        {"impurity": Constraint("<=", 0.5), "purity": Constraint(">=", 90.0)},
+    )
+    assert definition.outputs == ("yield", "cost", "impurity", "purity")
+    assert definition.output_units == {"yield": "%", "purity": "%"}
+    assert definition.noise == {"yield": 0.5}
+    assert definition.direction == "maximize"
+    opt = Optimizer(definition.space, noise=definition.noise, **definition.named_outputs)
+    assert opt.goals == definition.goals
+    assert Definition.parse(json.loads(json.dumps(definition.table))).goals == definition.goals
+
+
+def test_constraints_alone_bound_the_result():
+    definition = parse(result="loss", unit="s", constraints={"size": "<= 3"})
+    assert definition.goals == Goals({"loss": Objective("minimize")}, {"size": Constraint("<=", 3.0)})
+    assert definition.output_units == {"loss": "s"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"objectives": {}}, r'objectives must be a table, \[objectives\] and below it such as yield = "maximize"'),
+        ({"objectives": "yield"}, "objectives must be a table"),
+        ({"constraints": ["<=", 1]}, "constraints must be a table"),
+        ({"objectives": {"y": "up"}}, 'objective "y" must be "maximize" or "minimize"; received \'up\''),
+        ({"objectives": {"y": {"reference": 1}}}, 'objective "y" must be "maximize" or "minimize"; received None'),
+        ({"objectives": {"y": {"direction": "minimize", "reference": "low"}}}, "reference must be a finite number"),
+        ({"objectives": {"y": {"directoin": "minimize"}}}, r"no setting 'directoin'; did you mean direction\?"),
+        ({"objectives": {"y": "minimize"}, "unit": "s"}, "unit is that of a single output"),
+        ({"objectives": {"y": "minimize"}, "result": "y"}, "result is that of a single output"),
+        ({"objectives": {"y": "minimize"}, "direction": "minimize"}, "direction is that of a single output"),
+        ({"objectives": {"x": "minimize"}}, '"x" is the name of a parameter and of an output'),
+        ({"objectives": {"y": "minimize"}, "constraints": {"y": "<= 1"}}, "is an objective and a constraint"),
+        ({"constraints": {"c": "1"}}, 'constraint "c" must be a text such as "<= 0.5"; received \'1\''),
+        ({"constraints": {"c": 1}}, 'constraint "c" must be a text such as "<= 0.5"; received 1'),
+        ({"constraints": {"c": "< 1"}}, "must be a text such as"),
+        ({"constraints": {"c": "<= half"}}, "the bound of constraint \"c\" must be a number; received 'half'"),
+        ({"constraints": {"c": "<= inf"}}, "must be a finite number"),
+        ({"constraints": {"c": {"bound": "<= 1", "unit": ""}}}, "unit must be a text that is not empty"),
+        ({"objectives": {"y": "minimize"}, "noise": {"z": 1.0}}, "there is no output 'z'"),
+        ({"objectives": {"y": "minimize"}, "noise": {"y": "low"}}, "noise of 'y' must be a standard deviation"),
+        ({"objectives": {"y": "minimize", "": "minimize"}}, "the name of an output is a text"),
+    ],
+)
+def test_outputs_that_make_no_sense(changes, message):
+    table = {"parameters": LINE, **({} if "objectives" in changes else {"direction": "minimize"}), **changes}
+    with pytest.raises(XstarError, match=message):
+        Definition.parse(table)
 
 
 def test_what_is_not_said(tmp_path):

@@ -25,3 +25,23 @@ def test_a_reason_is_no_formula(reason):
 def test_other_reasons_stay():
     trial = Trial(0, {"x": 0.5, "c": None}, "failed", reason="a - b")
     assert ",a - b," in csv_of([row(trial)], columns_of(SPACE))
+
+
+def test_several_outputs_have_two_columns_each():
+    opt = Optimizer(
+        {"x": Real(0.0, 1.0), "yield": Real(0.0, 1.0)}, objectives={"cost": "minimize", "state": "maximize"},
+        constraints={"impurity": ("<=", 0.5)},
+    )  # fmt: skip
+    opt.tell({"x": 0.5, "yield": 0.1}, {"cost": 3.0, "state": 1.0}, sd={"cost": 0.1})
+    opt.fail({"x": 0.6, "yield": 0.1}, "no")
+    frame = opt.to_dataframe()
+    assert list(frame.columns) == [
+        "trial", "state", "x", "yield", "cost", "cost sd", "state (output)", "state sd", "impurity", "impurity sd",
+        "reason", "suggested by",
+    ]  # fmt: skip
+    assert frame["cost"].tolist()[0] == 3.0
+    assert frame["impurity"].isna().all()
+    lines = csv_of(
+        [row(trial, opt.goals.names) for trial in opt.trials], columns_of(opt.space.parameters, opt.goals.names)
+    )
+    assert lines.splitlines()[1:] == ["0,done,0.5,0.1,3.0,0.1,1.0,,,,,", "1,failed,0.6,0.1,,,,,,,no,"]

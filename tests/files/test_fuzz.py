@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xstar import Categorical, Integer, Optimizer, Ordinal, Real
-from xstar.cli import program
+from xstar import Categorical, Integer, Objective, Optimizer, Ordinal, Real
+from xstar.cli import values
 from xstar.errors import FileError, SpaceError, XstarError
 from xstar.files.definition import Definition
 
@@ -51,10 +51,22 @@ def replaced(stored, place, value):
     return stored
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def saved_with_outputs(folder):
+    opt = Optimizer(
+        SPACE, num_initial=3, noise={"cost": 0.1},
+        objectives={"yield": "maximize", "cost": Objective("minimize", reference=4.0)},
+        constraints={"impurity": ("<=", 0.5)},
+    )  # fmt: skip
+    for k, trial in enumerate(opt.ask(3)):
+        _ = opt.fail(trial) if k == 1 else opt.tell(trial, {"yield": float(k), "impurity": 0.2}, sd={"yield": 0.1})
+    opt.save(folder / "outputs.json")
+    return json.loads((folder / "outputs.json").read_text())
+
+
+@pytest.fixture(scope="module", params=[saved, saved_with_outputs])
+def study(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
-    return folder / "damaged.json", saved(folder)
+    return folder / "damaged.json", request.param(folder)
 
 
 def load(path, text):
@@ -114,11 +126,25 @@ DEFINITION = {
 }  # fmt: skip
 
 
+WITH_OUTPUTS = {
+    "noise": {"yield": 0.1}, "parameters": {"x": {"low": 0.0, "high": 1.0}},
+    "objectives": {"yield": {"direction": "maximize", "reference": 1.0, "unit": "%"}, "cost": "minimize"},
+    "constraints": {"impurity": "<= 0.5", "purity": {"bound": ">= 90", "unit": "%"}},
+}  # fmt: skip
+
+
 @MANY
 @given(place=st.sampled_from(list(places(DEFINITION))[1:]), value=VALUES)
 def test_a_definition_with_anything_anywhere(place, value):
     with contextlib.suppress(XstarError):
         Definition.parse(replaced(DEFINITION, place, value))
+
+
+@MANY
+@given(place=st.sampled_from(list(places(WITH_OUTPUTS))[1:]), value=VALUES | st.sampled_from(["<= nan", ">= 1e999"]))
+def test_a_definition_of_several_outputs_with_anything_anywhere(place, value):
+    with contextlib.suppress(XstarError):
+        Definition.parse(replaced(WITH_OUTPUTS, place, value))
 
 
 CELLS = st.text(max_size=12) | st.sampled_from([DIGITS, "-" + DIGITS, "9" * 200_000, "1e999", "nan", "\ud800", "0.5"])
@@ -142,15 +168,20 @@ def test_a_table_with_anything_in_its_cells(tmp_path_factory, rows, separator):
 
 
 @MANY
-@given(st.text(max_size=30) | st.sampled_from([NESTED, DIGITS, "1e999", "\ud800", "9" * 200_000]))
-@pytest.mark.parametrize("how", ["last-line", "json", "json:a.b", "regex:(\\S+)"])
+@given(
+    st.text(max_size=30)
+    | st.sampled_from([NESTED, DIGITS, "1e999", "\ud800", "9" * 200_000, "yield=1e999", "yield=1 2 3", "a: ±"])
+    | VALUES.map(lambda value: json.dumps({"yield": value, "a": {"value": value, "sd": value}}))
+)
+@pytest.mark.parametrize("how", ["last-line", "json", "json:a.b", "regex:(?P<a>\\S+)"])
 def test_numbers_that_programs_write(tmp_path_factory, how, text):
     folder = tmp_path_factory.getbasetemp()
     log, result = folder / "stdout.txt", folder / "result.json"
     for path in (log, result):
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
-    value, _, reason = program.Program(("true",), how)._read(log, result)
-    assert (value is None) == (reason is not None)
+    for outputs in ((), ("yield", "a")):
+        told = values.read_values(how, outputs, log, result)
+        assert told.failed == (told.reason is not None)
 
 
 @pytest.mark.parametrize("step", [1e-40, 5e-324, 1e-16])

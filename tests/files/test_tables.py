@@ -4,7 +4,7 @@ import pytest
 
 import xstar
 from xstar.acquisition import LogEI
-from xstar.errors import DataError, FileError, XstarError
+from xstar.errors import DataError, FileError, SettingsError, XstarError
 from xstar.gp import MAP
 
 CHEAP = xstar.Method(inference=MAP(), acquisition=LogEI())
@@ -382,3 +382,52 @@ def test_percent_of_a_parameter_whose_header_says_percent_and_whose_range_is_a_s
     opt = optimizer(share=xstar.Real(0.0, 0.5))
     with pytest.raises(DataError, match="it is not said whether that is 20 or a hundredth"):
         opt.tell_table(csv("share [%],value\n20 %,1\n"))
+
+
+OUTPUTS = {"objectives": {"yield": "maximize", "cost": "minimize"}, "constraints": {"impurity": ("<=", 0.5)}}
+
+
+def test_several_outputs_have_a_column_each(csv):
+    opt = xstar.Optimizer({"x": xstar.Real(0, 1)}, method=CHEAP, **OUTPUTS)
+    path = csv(
+        "x;yield [%];yield sd;cost;impurity\n0,25;80 %;0,5;3;0,1\n0,5;71 ± 2;;;\n0,6;;;;\n0,7;failed;;4;\n"
+        "0,8;failed;;nan;\n"
+    )
+    trials = opt.tell_table(path)
+    assert [(trial.params["x"], trial.state, dict(trial.values), dict(trial.sds)) for trial in trials] == [
+        (0.25, "done", {"yield": 80.0, "cost": 3.0, "impurity": 0.1}, {"yield": 0.5}),
+        (0.5, "done", {"yield": 71.0}, {"yield": 2.0}),
+        (0.7, "done", {"cost": 4.0}, {}),
+        (0.8, "failed", {}, {}),
+    ]
+    assert trials[-1].reason == "value was failed"
+    again = xstar.Optimizer({"x": xstar.Real(0, 1)}, method=CHEAP, **OUTPUTS).tell_table(opt.to_dataframe())
+    assert [(trial.values, trial.sds) for trial in again] == [(trial.values, trial.sds) for trial in trials[:3]]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"x": 0.5, "yield": 1.0, "cost": 2.0}, 'there is no column "impurity"'),
+        ({"x": 0.5, "yield": "high", "cost": 2.0, "impurity": 0.1}, "column \"yield\" needs a number; received 'high'"),
+        ({"x": 0.5, "yield": 1.0, "cost": 2.0, "impurity": 0.1, "cost sd": -1.0}, "cost sd must be a standard dev"),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_outputs(row, message):
+    opt = xstar.Optimizer({"x": xstar.Real(0, 1)}, method=CHEAP, **OUTPUTS)
+    with pytest.raises(DataError, match=message):
+        opt.tell_table([{"x": 0.1, "yield": 1.0, "cost": 1.0, "impurity": 1.0}, row])
+    assert not opt.trials
+
+
+def test_columns_of_several_outputs_are_not_chosen():
+    opt = xstar.Optimizer({"x": xstar.Real(0, 1)}, method=CHEAP, **OUTPUTS)
+    for given in ({"value": "yield"}, {"sd": "noise"}):
+        with pytest.raises(SettingsError, match="each in the column of its name"):
+            opt.tell_table([], **given)
+
+
+def test_an_output_may_be_called_as_the_noise_of_another():
+    opt = xstar.Optimizer({"x": xstar.Real(0, 1)}, method=CHEAP, objectives={"a": "maximize", "a sd": "minimize"})
+    (trial,) = opt.tell_table([{"x": 0.5, "a": 1.0, "a sd": 0.2}])
+    assert (dict(trial.values), dict(trial.sds)) == ({"a": 1.0, "a sd": 0.2}, {})

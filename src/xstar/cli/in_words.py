@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from xstar.files.definition import Definition
 from xstar.space import Space
+from xstar.trial import Explanation, Recommendation
 from xstar.views.ranges import range_in_words
 
 
@@ -32,6 +34,20 @@ def shown(params: Mapping[str, Any], space: Space | None) -> dict[str, str]:
     """Return the values of parameters as people write them."""
     known = {} if space is None else space.parameters
     return {name: known[name].show(value) if name in known else str(value) for name, value in params.items()}
+
+
+def as_data(found: Recommendation | Explanation) -> dict[str, Any]:
+    """Return what was found at a point, for an answer in JSON: several outputs have their numbers by name."""
+    data = asdict(found)
+    del data["outputs"]
+    outputs = {name: forecast._asdict() for name, forecast in found.outputs.items()}
+    return {**data, "outputs": outputs} if outputs else data
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as they are listed in a sentence: 'yield', 'cost' and 'impurity'."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def lines_of(texts: Mapping[str, str], mark: str = "=") -> str:

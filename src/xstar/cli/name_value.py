@@ -29,6 +29,23 @@ def parse_params(pairs: Sequence[str], space: Space) -> dict[str, Any]:
     return space.accept(given)
 
 
+def split_outputs(words: Sequence[str], space: Space, outputs: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the pairs that name parameters, and the texts of several outputs by name."""
+    pairs: list[str] = []
+    told: dict[str, str] = {}
+    for word in words:
+        typed = word.removeprefix(" ")
+        known = [name for name in (*space.parameters, *outputs) if typed.startswith(f"{name}=")]
+        name = max(known, key=len, default="")
+        if name not in outputs:
+            pairs.append(word)
+        elif name in told:
+            raise DataError(f"the output {name!r} is given twice.")
+        else:
+            told[name] = typed[len(name) + 1 :]
+    return tuple(pairs), told
+
+
 def _split(pair: str, space: Space) -> tuple[str, str]:
     """The name and the value.
 

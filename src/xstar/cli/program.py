@@ -6,12 +6,8 @@ The parameters reach the program in three ways, of which it uses the one it like
     environment     XSTAR_PARAM_LR, XSTAR_PARAMS (all of them, as JSON), XSTAR_TRIAL
     a JSON file     named by XSTAR_PARAMS_FILE
 
-and the value comes back in one of three, by the setting `value`:
-
-    last-line       the last line of its output: a number, or a number and its standard deviation
-    json, json:key  the file named by XSTAR_RESULT_FILE: a number, or an object with "value" and maybe "sd"; or the
-                    number at a key of it, such as json:metrics.loss
-    regex:pattern   the last match in its output: the group "value" or the first one, and the group "sd"
+and the value comes back in its output or in the file named by XSTAR_RESULT_FILE, as the setting `value` says (see
+`values`).
 
 An exit code other than 0, a time-out, or no value is a failure.
 """
@@ -29,11 +25,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from xstar.cli.guardian import Guardian
+from xstar.cli.told import Told
+from xstar.cli.values import check_how, last_line, read_values, shorten
 from xstar.errors import SettingsError
 
 WORD = r"[^{}\s\"':,]+"
@@ -50,11 +48,7 @@ class Interrupted(Exception):
 class Outcome:
     """What an evaluation gave."""
 
-    value: float | None
-    """None for a failure."""
-    sd: float | None
-    reason: str | None
-    """Why it failed."""
+    told: Told
     seconds: float
 
 
@@ -64,6 +58,8 @@ class Program:
 
     argv: tuple[str, ...]
     value: str = "last-line"
+    outputs: tuple[str, ...] = ()
+    """The names of several outputs."""
     timeout: float | None = None
     retries: int = 0
     poll_seconds: float = 0.1
@@ -99,16 +95,7 @@ class Program:
                     )
         if not placeholder.search(self.argv[0]) and shutil.which(self.argv[0]) is None:
             raise SettingsError(f"there is no program {self.argv[0]!r}.")
-        kind, _, detail = self.value.partition(":")
-        if kind not in ("last-line", "json", "regex") or (kind == "regex" and not detail):
-            raise SettingsError(f"value must be last-line, json, json:KEY or regex:PATTERN; received {self.value!r}.")
-        if kind == "regex":
-            try:
-                pattern = re.compile(detail)
-            except re.error as error:
-                raise SettingsError(f"{detail!r} is not a regular expression: {error}.") from error
-            if not pattern.groups:
-                raise SettingsError(f"the pattern {detail!r} needs a group around the number, such as loss=(\\S+).")
+        check_how(self.value, self.outputs)
 
     def evaluate(
         self,
@@ -146,15 +133,14 @@ class Program:
             files["result_file"].unlink(missing_ok=True)
             log = folder / ("stdout.txt" if attempt == 1 else f"stdout.{attempt}.txt")
             reason, again = self._run(argv, environment, log, stop, guardian)
-            value, sd = None, None
+            told = Told(reason=reason)
             if reason is None:
-                value, sd, reason = self._read(log, files["result_file"])
-            if reason is None or not again:
+                told = read_values(self.value, self.outputs, log, files["result_file"])
+            if not told.failed or not again:
                 break
-        outcome = Outcome(value, sd, reason, time.monotonic() - began)
-        summary = {
-            "value": value, "sd": sd, "reason": reason, "seconds": outcome.seconds, "attempts": attempt, "params": text,
-        }  # fmt: skip
+        outcome = Outcome(told, time.monotonic() - began)
+        said = {key: item for key, item in asdict(told).items() if told.values or key not in ("values", "sds")}
+        summary = {**said, "seconds": outcome.seconds, "attempts": attempt, "params": text}
         # Where the disk is full by now, the study may still take the value.
         with contextlib.suppress(OSError):
             (folder / "outcome.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")
@@ -192,29 +178,8 @@ class Program:
         if code < 0:
             known = {item.value: item.name for item in signal.Signals}
             return f"killed by signal {known.get(-code, -code)}", True
-        said = _last_line(errors.read_text(encoding="utf-8", errors="replace"))
-        return f"exit code {code}" + (f": {_shorten(said)}" if said else ""), True
-
-    def _read(self, log: Path, result: Path) -> tuple[float | None, float | None, str | None]:
-        """Value, noise, and why there is no value."""
-        kind, _, detail = self.value.partition(":")
-        try:
-            if kind == "json":
-                value, sd = _from_json(result, detail)
-            else:
-                text = log.read_text(encoding="utf-8", errors="replace")
-                value, sd = _from_text(text) if kind == "last-line" else _from_match(text, detail)
-        except _NoValue as error:
-            return None, None, str(error)
-        if not math.isfinite(value):
-            return None, None, f"value was {value}"
-        if sd is not None and not 0.0 <= sd < math.inf:
-            return None, None, f"the standard deviation was {sd}"
-        return value, sd, None
-
-
-class _NoValue(Exception):
-    """The program ended well but there is no value."""
+        said = last_line(errors.read_text(encoding="utf-8", errors="replace"))
+        return f"exit code {code}" + (f": {shorten(said)}" if said else ""), True
 
 
 def as_json(params: Mapping[str, Any]) -> str:
@@ -240,54 +205,6 @@ def _fill(argument: str, placeholder: re.Pattern[str], known: Mapping[str, Any])
     return placeholder.sub(text, argument)
 
 
-def _from_text(text: str) -> tuple[float, float | None]:
-    last = _last_line(text)
-    if last is None:
-        raise _NoValue("printed nothing, where its last line should be the value")
-    words = last.replace("±", " ").split()
-    try:
-        value, *rest = map(float, words)
-        (sd,) = rest or (None,)
-    except ValueError:
-        raise _NoValue(f"its last line is {_shorten(last)!r}, not a number") from None
-    return value, sd
-
-
-def _from_match(text: str, pattern: str) -> tuple[float, float | None]:
-    matches = list(re.finditer(pattern, text, re.MULTILINE))
-    if not matches:
-        raise _NoValue(f"no output matches {pattern!r}")
-    groups = matches[-1].groupdict()
-    found = groups.get("value") or matches[-1][1]
-    try:
-        return float(found), float(groups["sd"]) if groups.get("sd") else None
-    except (TypeError, ValueError):
-        raise _NoValue(f"the output matches {pattern!r} with {found!r}, not a number") from None
-
-
-def _from_json(path: Path, key: str) -> tuple[float, float | None]:
-    try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise _NoValue("wrote no result file (XSTAR_RESULT_FILE)") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise _NoValue(f"its result file is not JSON: {error}") from None
-    sd: Any = None
-    for part in key.split(".") if key else ():
-        if not isinstance(found, dict) or part not in found:
-            raise _NoValue(f"its result file has no {key!r}")
-        found = found[part]
-    if isinstance(found, dict):
-        found, sd = found.get("value"), found.get("sd")
-    numbers = [found] if sd is None else [found, sd]
-    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
-        raise _NoValue(f"its result file has {_shorten(repr(found))} where a number should be")
-    try:
-        return float(found), None if sd is None else float(sd)
-    except OverflowError:
-        raise _NoValue("its result file has a number that is too large") from None
-
-
 def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     """Ask the program and all it has started to end, then make it."""
     _signal(process, signal.SIGTERM)
@@ -308,12 +225,3 @@ def _signal(process: subprocess.Popen[bytes], what: signal.Signals) -> None:
             os.killpg(process.pid, what)
     else:
         process.terminate()
-
-
-def _last_line(text: str) -> str | None:
-    """The last line that is not empty."""
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
-
-
-def _shorten(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."

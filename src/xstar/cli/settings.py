@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 from xstar.cli.program import Program
 from xstar.errors import SettingsError
 from xstar.files.definition import OLD_RUN_KEYS, RUN_KEYS, check_keys, renamed
+from xstar.goals import Goals
 from xstar.numerics.checks import integer, positive
 
 
@@ -24,7 +26,7 @@ class RunSettings:
     workers: int = 1
     """Programs that run at once."""
     tolerance: float | None = None
-    """The run ends when no more than this is left to gain."""
+    """The run ends when no more than this is left to gain; of several objectives, no more of the hypervolume."""
     max_failures: int = 20
     """In a row."""
     grace: float = 10.0
@@ -43,7 +45,13 @@ class RunSettings:
     """Seconds between two tries, at most; each pause is twice as long as the one before."""
 
     @classmethod
-    def read(cls, table: Mapping[str, Any], options: argparse.Namespace, program: Sequence[str]) -> RunSettings:
+    def read(
+        cls,
+        table: Mapping[str, Any],
+        options: argparse.Namespace,
+        program: Sequence[str],
+        goals: Goals | None = None,
+    ) -> RunSettings:
         """Return the settings in a table, overridden by options that are not None, and by a program."""
         check_keys(table, RUN_KEYS, "[run]", OLD_RUN_KEYS)
         given = {key: value for key in (*RUN_KEYS, *OLD_RUN_KEYS) if (value := getattr(options, key, None)) is not None}
@@ -55,16 +63,18 @@ class RunSettings:
         for name, text in (("value", value), ("logs", logs)):
             if text is not None and not isinstance(text, str):
                 raise SettingsError(f"{name} must be a text; received {text!r}.")
+        most = 1.0 if goals is not None and goals.several else math.inf
         return cls(
             program=Program(
                 tuple(program) or _argv(settings.get("command", ())),
                 value,
+                () if goals is None else goals.names,
                 None if timeout is None else positive(timeout, "timeout"),
                 integer(settings.get("retries", 0), "retries", 0),
             ),
             budget=integer(settings["budget"], "budget", 1),
             workers=integer(settings.get("workers", 1), "workers", 1),
-            tolerance=None if tolerance is None else positive(tolerance, "tolerance"),
+            tolerance=None if tolerance is None else positive(tolerance, "tolerance", below=most),
             max_failures=integer(settings.get("max_failures", 20), "max_failures", 1),
             grace=positive(settings.get("grace", 10.0), "grace"),
             heartbeat=integer(settings.get("heartbeat", 30), "heartbeat", 1),

@@ -87,7 +87,7 @@ class Sheet:
         """Return one that was told the whole table."""
         return Optimizer.from_trials(
             self.trials, definition.space, definition.direction, definition.method, definition.seed,
-            noise=definition.noise, num_initial=definition.num_initial,
+            noise=definition.noise, num_initial=definition.num_initial, **definition.named_outputs,
         )  # fmt: skip
 
 

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from optuna.trial import FrozenTrial, TrialState
 
+from xstar.cli.in_words import listed
 from xstar.cli.sheet import Sheet
 from xstar.cli.studies import Opened
 from xstar.cli.trials import STATE_WORDS
 from xstar.direction import Direction
+from xstar.engine.joint.answers import nondominated_trials
 from xstar.errors import SettingsError, TrialError
 from xstar.files.definition import Definition
 from xstar.files.letters import file_name
+from xstar.goals import Goals
 from xstar.integrations.optuna.adapter import enqueued_params
-from xstar.integrations.optuna.outcomes import REASON, SD
+from xstar.integrations.optuna.outcomes import REASON, SD, Outputs
 from xstar.integrations.optuna.records import WITHDRAWN, shared
 from xstar.optimizer import Optimizer
 from xstar.space import Space
@@ -45,6 +48,9 @@ class Listed:
     reason: str | None = None
     method: str | None = None
     """Which has suggested it, if that is known."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Of several outputs, those that were told."""
+    sds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,8 @@ class Source:
     """None if the parameters are not known yet."""
     result: str
     """What the values are called."""
+    goals: Goals | None
+    """What is wanted of several outputs; None of one."""
     listed: tuple[Listed, ...]
     """All evaluations."""
     counted_in: Literal["trial", "row"]
@@ -85,17 +93,19 @@ class Source:
         except SettingsError:
             snapshot = None  # nobody knows its parameters; whoever needs them is told so by `build`
         trials = study.get_trials(deepcopy=False) if snapshot is None else snapshot.trials
+        told = {} if snapshot is None else {trial.number: trial for trial in snapshot.evidence}
         complete = sum(trial.state == TrialState.COMPLETE for trial in trials)
         names = ", ".join([] if snapshot is None else snapshot.space.parameters)
         why = f": none of its {complete} results has all of {names}" if complete else ""
         return cls(
             name=study.study_name,
             address=opened.address,
-            direction=Direction.parse(study.direction.name.lower()),
+            direction=Direction.parse(study.directions[0].name.lower()),
             definition=opened.definition,
             space=None if snapshot is None else snapshot.space,
             result="value" if opened.definition is None else opened.definition.result,
-            listed=tuple(map(_listed_trial, trials)),
+            goals=opened.goals or Outputs.of(study, trials).goals(told.values()),
+            listed=tuple(_listed_trial(trial, told.get(trial.number)) for trial in trials),
             counted_in="trial",
             numbers={trial.number: trial.number for trial in trials},
             build=opened.optimizer if snapshot is None else lambda: snapshot.optimizer,
@@ -107,6 +117,7 @@ class Source:
     @classmethod
     def of_sheet(cls, sheet: Sheet, definition: Definition) -> Source:
         """Read a study in a spreadsheet."""
+        rows = list(zip(sheet.rows, sheet.trials, strict=True))
         return cls(
             name=sheet.path.stem,
             address=str(sheet.path),
@@ -114,14 +125,15 @@ class Source:
             definition=definition,
             space=definition.space,
             result=definition.result,
-            listed=tuple(_listed_row(row, trial) for row, trial in zip(sheet.rows, sheet.trials, strict=True)),
+            goals=definition.goals,
+            listed=tuple(_listed_row(row, trial, definition.goals) for row, trial in rows),
             counted_in="row",
-            numbers={row: trial.number for row, trial in zip(sheet.rows, sheet.trials, strict=True)},
+            numbers={row: trial.number for row, trial in rows},
             build=lambda: sheet.optimizer(definition),
             page=sheet.path.with_suffix(".html"),
             no_results=(
-                f"{str(sheet.path)!r} has no results yet; fill in {definition.result!r} in its rows (xstar csv adds "
-                "rows to run)."
+                f"{str(sheet.path)!r} has no results yet; fill in {listed(definition.outputs)} in its rows (xstar csv "
+                "adds rows to run)."
             ),
             file=sheet.path,
         )
@@ -145,9 +157,21 @@ class Source:
         )
 
     def best(self) -> Listed | None:
-        """Return the evaluation with the best value observed."""
+        """Return the evaluation with the best value observed, within all bounds; None of several objectives."""
         done = [trial for trial in self.listed if trial.state == "done" and math.isfinite(trial.value or 0.0)]
+        if self.goals is not None:
+            if self.goals.several:
+                return None
+            done = [trial for trial in done if trial.value is not None and self.goals.are_met(trial.values)]
         return self.direction.best(done, lambda trial: trial.value or 0.0)
+
+    def not_dominated(self) -> list[int]:
+        """Return the numbers of the evaluations that no other one dominates, of several objectives."""
+        if self.goals is None or not self.goals.several:
+            return []
+        done = [trial for trial in self.listed if trial.state == "done"]
+        told = [Trial(trial.number, trial.params, "done", values=trial.values) for trial in done]
+        return [trial.number for trial in nondominated_trials(self.goals, told)]
 
     def running(self) -> list[int]:
         """Return the numbers of evaluations that have begun, or are to be run, and have no result."""
@@ -159,18 +183,29 @@ class Source:
             raise SettingsError(f"{str(path)!r} is the spreadsheet itself; name another file.")
 
 
-def _listed_trial(trial: FrozenTrial) -> Listed:
+def _listed_trial(trial: FrozenTrial, told: Trial | None) -> Listed:
+    """The record of a trial; `told` is what the model is told of it, which knows several outputs by name."""
+    value = trial.values[0] if trial.state == TrialState.COMPLETE and len(trial.values) == 1 else None
+    sd = trial.user_attrs.get(SD)
+    values: Mapping[str, float] = {} if told is None else told.values
+    if values:
+        value, sd = (told.value, told.sd) if told is not None else (None, None)
     return Listed(
         number=trial.number,
         state="withdrawn" if WITHDRAWN in trial.user_attrs else STATE_WORDS[trial.state],
         params={**enqueued_params(trial), **trial.params},
-        value=trial.value if trial.state == TrialState.COMPLETE else None,
-        sd=trial.user_attrs.get(SD),
+        value=value,
+        sd=sd,
+        values=values,
+        sds={} if told is None else told.sds,
         reason=trial.user_attrs.get(WITHDRAWN, trial.user_attrs.get(REASON)),
         method=renamed_diagnostics(shared(trial)).get("method"),
     )
 
 
-def _listed_row(row: int, trial: Trial) -> Listed:
+def _listed_row(row: int, trial: Trial, goals: Goals | None) -> Listed:
     state = TO_RUN if trial.state == "pending" else trial.state
-    return Listed(row, state, trial.params, trial.value, trial.sd, trial.reason)
+    value, sd = trial.value, trial.sd
+    if goals is not None and not goals.several:
+        value, sd = trial.values.get(goals.single), trial.sds.get(goals.single)
+    return Listed(row, state, trial.params, value, sd, trial.reason, values=trial.values, sds=trial.sds)

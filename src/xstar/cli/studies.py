@@ -34,8 +34,10 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 from sqlalchemy.engine import URL, make_url
 
+from xstar.cli.told import SamplerOfOutputs, directions_of
 from xstar.errors import FileError, SettingsError, XstarError
 from xstar.files.definition import Definition
+from xstar.goals import Goals
 from xstar.integrations.optuna import XstarSampler, adapter, records
 from xstar.integrations.optuna.snapshot import Snapshot
 from xstar.optimizer import Optimizer
@@ -86,6 +88,11 @@ class Opened:
     """Where it is, without passwords."""
     folder: Path
     """Where its files go."""
+
+    @property
+    def goals(self) -> Goals | None:
+        """What is wanted of several outputs, if the definition names them."""
+        return None if self.definition is None else self.definition.goals
 
     def snapshot(self) -> Snapshot:
         """Read the study: what varies is as defined, or what all complete trials have."""
@@ -270,16 +277,14 @@ def _find_study(storage: BaseStorage, name: str | None, create: Definition | Non
     if name not in names:
         if create is None:
             raise SettingsError(f"{address} has no study {name!r}" + (f"; it has {names}." if names else "."))
-        direction = StudyDirection[create.direction.upper()]
-        return optuna.create_study(storage=storage, study_name=name, direction=direction, load_if_exists=True)
+        directions = [StudyDirection[name.upper()] for name in directions_of(create.direction, create.goals)]
+        return optuna.create_study(storage=storage, study_name=name, directions=directions, load_if_exists=True)
     return optuna.load_study(study_name=name, storage=storage)
 
 
 def _settle(study: optuna.Study, given: Definition | None, write: bool) -> tuple[Definition | None, XstarSampler]:
     """The definition that holds, kept in the study if it is new; and the sampler that it asks for."""
-    if len(study.directions) > 1:
-        raise SettingsError(f"the study {study.study_name!r} has several objectives; the command line is for one.")
-    direction = study.direction.name.lower()
+    directions = [direction.name.lower() for direction in study.directions]
     kept = study.user_attrs.get(DEFINITION)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # nobody can rename what an old study has kept
@@ -288,22 +293,29 @@ def _settle(study: optuna.Study, given: Definition | None, write: bool) -> tuple
         definition = stored
     else:
         definition = given
-        if given.direction != direction:
+        if directions_of(given.direction, given.goals) != directions:
             raise SettingsError(
-                f"the study {study.study_name!r} is there already, to {direction}; its definition says "
-                f"{given.direction}. Give the definition another name."
+                f"the study {study.study_name!r} is there already, to {' and '.join(directions)}; its definition says "
+                f"{given.goals or given.direction}. Give the definition another name."
             )
         if stored is not None:
             _check_compatible(stored, given)
         table = {key: value for key, value in (given.table or {}).items() if key not in PRIVATE}
         if write and table != kept:
             study.set_user_attr(DEFINITION, table)
+        if write and given.goals is not None and study.metric_names is None:
+            study.set_metric_names(list(given.goals.objectives))
     sampler = _sampler(definition)
     study.sampler = sampler
     return definition, sampler
 
 
 def _check_compatible(old: Definition, new: Definition) -> None:
+    if _kinds_of_outputs(old) != _kinds_of_outputs(new):
+        raise SettingsError(
+            f"the outputs were {old.goals or old.result} when the study began and are {new.goals or new.result} now; "
+            "bounds may change, but neither outputs nor what is wanted of them. Give the definition another name."
+        )
     for name, parameter in new.space.parameters.items():
         before = old.space.parameters.get(name)
         if before is None:
@@ -317,15 +329,26 @@ def _check_compatible(old: Definition, new: Definition) -> None:
             ) from error
 
 
+def _kinds_of_outputs(definition: Definition) -> list[tuple[str, str]]:
+    """The outputs by name, with what cannot change once there are values of them; a single one has no name."""
+    goals = definition.goals
+    if goals is None:
+        return []
+    return [
+        *((name, str(item.direction)) for name, item in goals.objectives.items()),
+        *((name, item.sense) for name, item in goals.constraints.items()),
+    ]
+
+
 def _sampler(definition: Definition | None) -> XstarSampler:
     if definition is None:
         return XstarSampler(stale_after=None, warn_independent_sampling=False)
-    return XstarSampler(
-        seed=definition.seed, method=definition.method, n_startup_trials=definition.num_initial,
-        noise=definition.noise,
-        search_space=definition.space.parameters,
-        stale_after=definition.stale_after, warn_independent_sampling=False,
-    )  # fmt: skip
+    settings: dict[str, Any] = {
+        "seed": definition.seed, "method": definition.method, "n_startup_trials": definition.num_initial,
+        "noise": definition.noise, "search_space": definition.space.parameters,
+        "stale_after": definition.stale_after, "warn_independent_sampling": False,
+    }  # fmt: skip
+    return XstarSampler(**settings) if definition.goals is None else SamplerOfOutputs(definition.goals, **settings)
 
 
 @contextmanager

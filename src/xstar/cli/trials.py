@@ -15,9 +15,9 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
 from xstar.cli.studies import Opened
+from xstar.cli.told import Told
 from xstar.errors import SpaceExhausted, TrialError
 from xstar.integrations.optuna import adapter
-from xstar.integrations.optuna.outcomes import REASON, SD
 from xstar.integrations.optuna.records import WITHDRAWN, settled
 from xstar.integrations.optuna.snapshot import Snapshot
 
@@ -89,27 +89,34 @@ def check_not_exhausted(snapshot: Snapshot) -> None:
         raise SpaceExhausted(EXHAUSTED)
 
 
-def tell(opened: Opened, number: int, value: float | None, sd: float | None, reason: str | None) -> bool:
+def tell(opened: Opened, number: int, told: Told) -> bool:
     """End a running trial: with a value, or as failed for a reason. False if somebody else has ended it before."""
-    attributes = {SD: sd} if value is not None else {REASON: reason or "failed"}
-    return _end(opened, number, value, attributes)
+    return _end(opened, number, told, told.attributes)
+
+
+def note(opened: Opened, number: int, told: Told, more: Mapping[str, Any]) -> None:
+    """Keep some of several outputs of a trial that goes on, and more user attributes."""
+    trial = find(opened, number)
+    for key, item in {**({} if told.failed else told.attributes), **more}.items():
+        adapter.set_user_attribute(opened.study, trial, key, item)
 
 
 def withdraw(opened: Opened, number: int, why: str) -> bool:
     """End a running trial that says nothing about its point. False if somebody else has ended it before."""
-    return _end(opened, number, None, {WITHDRAWN: why})
+    return _end(opened, number, Told(), {WITHDRAWN: why})
 
 
-def _end(opened: Opened, number: int, value: float | None, attributes: dict[str, Any]) -> bool:
+def _end(opened: Opened, number: int, told: Told, attributes: Mapping[str, Any]) -> bool:
     study = opened.study
     trial = find(opened, number)
     if trial.state != TrialState.RUNNING:
         return False
     try:
         for key, item in attributes.items():
-            if item is not None:
-                adapter.set_user_attribute(study, trial, key, item)
-        study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
+            adapter.set_user_attribute(study, trial, key, item)
+        for name, beyond in told.constraints(opened.goals).items():
+            adapter.set_constraint(study, trial, name, beyond)
+        study.tell(number, told.objectives(opened.goals), told.state)
     except UpdateFinishedTrialError:
         return False
     except ValueError:

@@ -28,13 +28,15 @@ from xstar.cli.guardian import Guardian
 from xstar.cli.program import Interrupted, Outcome, as_json
 from xstar.cli.settings import RunSettings
 from xstar.cli.studies import STORAGE, Opened, brief
+from xstar.cli.told import Told
 from xstar.cli.trials import TAKER, WORKER, Claim, begin, check_not_exhausted, count, find, tell, withdraw
 from xstar.engine.stopping import Tolerance
 from xstar.errors import FileError, SpaceExhausted
 from xstar.files.identity import identity, is_dead
 from xstar.integrations.optuna import adapter
 from xstar.integrations.optuna.snapshot import Snapshot
-from xstar.trial import State, Trial, summarize
+from xstar.run.rules import is_modelled
+from xstar.trial import summarize
 
 DEATHS = "xstar:deaths"
 """The user attribute that names the trials with these parameters whose workers died."""
@@ -186,34 +188,33 @@ class Worker:
                 f"the files of trial {trial.number} cannot be written to {str(self._folder(trial.number))!r}: "
                 f"{error.strerror or error}. Nothing is lost: when there is room for them, the same command goes on."
             ) from error
+        told = outcome.told.of_goals(self.opened.goals)
         recorded = self._with_retries(
             lambda: (
-                tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason)
+                tell(self.opened, trial.number, told)
                 # An answer that was lost on its way back was recorded all the same.
-                or (outcome.value is not None and find(self.opened, trial.number).value == outcome.value)
+                or (not told.failed and find(self.opened, trial.number).values == told.objectives(self.opened.goals))
             )
         )
         self._alive.discard(adapter.id_of(trial))
         if not recorded:
             self.console.remark(f"#{trial.number}  came too late: another worker has taken it over; not recorded")
             return None
-        self._failures = 0 if outcome.value is not None else self._failures + 1
-        state: State = "failed" if outcome.value is None else "done"
-        told = Trial(trial.number, trial.params, state, outcome.value, outcome.sd, outcome.reason)
+        self._failures = self._failures + 1 if told.failed else 0
         self._snapshot = snapshot = self._with_retries(self._read_study)
         there = count(snapshot.trials, finished=True)
-        self.console.remark(f"{there}/{self.settings.budget}  {summarize(told)}  ({outcome.seconds:.3g} s)")
+        said = summarize(told.trial(trial.number, trial.params))
+        self.console.remark(f"{there}/{self.settings.budget}  {said}  ({outcome.seconds:.3g} s)")
         if self._failures >= self.settings.max_failures:
             return "failures"
-        return "tolerance" if outcome.value is not None and self._is_found(snapshot) else None
+        return "tolerance" if not told.failed and self._is_found(snapshot) else None
 
     def _is_found(self, snapshot: Snapshot) -> bool:
         """Whether, with 95 % probability, no more than the tolerance is left to gain."""
         if self.settings.tolerance is None:
             return False
-        done = sum(trial.state == "done" for trial in snapshot.evidence)
         optimizer = snapshot.optimizer
-        return done >= optimizer.num_initial and Tolerance(self.settings.tolerance).is_met(optimizer.where)
+        return is_modelled(optimizer) and Tolerance(self.settings.tolerance).is_met(optimizer.where)
 
     # Storages that do not answer, workers that die
 
@@ -293,13 +294,13 @@ class Worker:
                 continue
             outcome = _left_behind(self._folder(trial.number), trial.params)
             if outcome is not None:
-                if tell(self.opened, trial.number, outcome.value, outcome.sd, outcome.reason):
+                if tell(self.opened, trial.number, outcome.told.of_goals(self.opened.goals)):
                     self.console.remark(f"#{trial.number}  its worker has died, but its result was there")
                 continue
             history = {*trial.user_attrs.get(DEATHS, []), *adapter.begun_again(trial), trial.number}
             if len(history) > STORAGE.max_retries:
                 reason = f"its worker died, {len(history)} times"
-                if tell(self.opened, trial.number, None, None, reason):
+                if tell(self.opened, trial.number, Told(reason=reason)):
                     self.console.remark(f"#{trial.number}  {reason}; it counts as a failure")
             elif withdraw(self.opened, trial.number, "its worker died"):
                 params = trial.params or dict(adapter.enqueued_params(trial))
@@ -368,7 +369,8 @@ def _left_behind(folder: Path, params: Mapping[str, Any]) -> Outcome | None:
     """The outcome for these parameters that a worker had written down before it died."""
     try:
         found = json.loads((folder / "outcome.json").read_text(encoding="utf-8"))
-        outcome = Outcome(found["value"], found["sd"], found["reason"], found["seconds"])
+        told = Told(found["value"], found["sd"], found["reason"], found.get("values", {}), found.get("sds", {}))
+        outcome = Outcome(told, found["seconds"])
         return outcome if params and found["params"] == as_json(params) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -28,13 +28,26 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ResultReader:
+    """Reads the cells of one output: the value and its noise."""
+
+    value: NumberFormat
+    sd: NumberFormat
+
+    def read(self, cell: Any, noise: Any, problems: Problems, place: str) -> Outcome | None:
+        """Return what the cells say; None if they cannot be read, which is a problem at that place."""
+        with problems.at(place):
+            return read_outcome(cell, noise, self.value, self.sd)
+        return None
+
+
+@dataclass(frozen=True)
 class CellReader:
-    """Reads the cells of rows: parameters, the result and its noise."""
+    """Reads the cells of rows: parameters, and the outputs with their noise."""
 
     space: Space
     parameters: Mapping[str, NumberFormat]
-    result: NumberFormat
-    sd: NumberFormat
+    outputs: Mapping[str, ResultReader]
     whole_by_bounds: Collection[str] = ()
     """Parameters that are whole numbers only because their bounds are written as such."""
 
@@ -55,11 +68,13 @@ class CellReader:
                 return self.space.accept(known)
         return None
 
-    def read_outcome(self, cell: Any, noise: Any, problems: Problems, place: str) -> Outcome | None:
-        """Return what the cells of a result say, likewise."""
-        with problems.at(place):
-            return read_outcome(cell, noise, self.result, self.sd)
-        return None
+    def read_outcomes(
+        self, cells: Mapping[str, Any], noises: Mapping[str, Any], problems: Problems, place: str
+    ) -> dict[str, Outcome] | None:
+        """Return what the cells of outputs say, likewise."""
+        found = {name: self.outputs[name].read(cell, noises.get(name), problems, place) for name, cell in cells.items()}
+        read = {name: outcome for name, outcome in found.items() if outcome is not None}
+        return read if len(read) == len(found) else None
 
     def _read_param(self, name: str, cell: Any) -> Any:
         parameter = self.space.parameters[name]

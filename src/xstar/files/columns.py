@@ -1,13 +1,13 @@
-"""Which columns of a table are the parameters and the result, and how their cells are read and written."""
+"""Which columns of a table are the parameters and the outputs, and how their cells are read and written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xstar.errors import DataError, SpaceError
-from xstar.files.cells import CellReader, number_format, read_cell
+from xstar.files.cells import CellReader, Outcome, ResultReader, number_format, read_cell
 from xstar.files.csv_text import CsvText
 from xstar.files.definition import Definition
 from xstar.files.letters import disarmed
@@ -24,9 +24,11 @@ class Columns:
 
     reader: CellReader
     parameters: Mapping[str, int]
-    result: int
-    sd: int | None
-    """Where the standard deviation of the noise is, if anywhere."""
+    outputs: Mapping[str, int]
+    sds: Mapping[str, int]
+    """Where the standard deviations of their noise are, if anywhere."""
+    named: bool
+    """Whether there are several outputs, known by their names."""
     width: int
     decimal_comma: bool
 
@@ -35,8 +37,8 @@ class Columns:
         row = [*cells, *[""] * (self.width - len(cells))]
         given = {name: row[column] for name, column in self.parameters.items()}
         empty = [name for name, cell in given.items() if not cell.strip()]
-        result = row[self.result].strip()
-        if not result and len(empty) == len(given):
+        results = {name: text for name, column in self.outputs.items() if (text := row[column].strip())}
+        if not results and len(empty) == len(given):
             return None
         if empty:
             with problems.at(place):
@@ -44,15 +46,23 @@ class Columns:
                 raise DataError(f"{which} empty; fill in, or empty the other parameters and the result.")
         filled = {name: cell for name, cell in given.items() if name not in empty}
         params = self.reader.read_params(filled, problems, place)
-        noise = "" if self.sd is None else row[self.sd]
-        outcome = self.reader.read_outcome(result, noise, problems, place) if result else None
-        if params is None or len(params) < len(given) or (result and outcome is None):
+        noises = {name: row[column] for name, column in self.sds.items()}
+        outcomes = self.reader.read_outcomes(results, noises, problems, place)
+        if params is None or len(params) < len(given) or outcomes is None:
             return None
-        if outcome is None:
-            return Trial(number, params)
-        if outcome.value is None:
-            return Trial(number, params, "failed", reason=outcome.reason)
-        return Trial(number, params, "done", outcome.value, outcome.sd)
+        return self._told(Trial(number, params), outcomes) if outcomes else Trial(number, params)
+
+    def _told(self, trial: Trial, outcomes: Mapping[str, Outcome]) -> Trial:
+        """The trial with what was read of its outputs: a failure if there is no value at all."""
+        values = {name: outcome.value for name, outcome in outcomes.items() if outcome.value is not None}
+        sds = {name: outcomes[name].sd for name in values}
+        if not values:
+            return replace(trial, state="failed", reason=next(iter(outcomes.values())).reason)
+        if not self.named:
+            (name,) = values
+            return replace(trial, state="done", value=values[name], sd=sds[name])
+        known = {name: sd for name, sd in sds.items() if sd is not None}
+        return replace(trial, state="done", values=values, sds=known)
 
     def row(self, params: Mapping[str, Any]) -> list[str]:
         """Return the cells of an experiment to run."""
@@ -80,7 +90,7 @@ class Columns:
 
 
 def header_of(definition: Definition) -> list[str]:
-    """Return the columns of a new table: the parameters and the result, with their units."""
+    """Return the columns of a new table: the parameters and the outputs, with their units."""
     units = units_of(definition)
     titles = (f"{name} [{units[name]}]" if name in units else name for name in names_of(definition))
     return [disarmed(title) for title in titles]
@@ -88,17 +98,17 @@ def header_of(definition: Definition) -> list[str]:
 
 def units_of(definition: Definition) -> dict[str, str]:
     """Return the units of columns that have one."""
-    return {**definition.units, **({} if definition.unit is None else {definition.result: definition.unit})}
+    return {**definition.units, **definition.output_units}
 
 
 def names_of(definition: Definition) -> tuple[str, ...]:
     """Return the names of the columns that there must be."""
-    if definition.result in definition.space.parameters:
+    if definition.goals is None and definition.result in definition.space.parameters:
         raise DataError(
             f'"{definition.result}" is the name of the result and of a parameter; give the result another name, for '
             'example result = "yield".'
         )
-    return (*definition.space.parameters, definition.result)
+    return (*definition.space.parameters, *definition.outputs)
 
 
 def find_columns(text: CsvText, definition: Definition) -> Columns:
@@ -110,35 +120,53 @@ def find_columns(text: CsvText, definition: Definition) -> Columns:
         if column is None:
             raise no_column(name, text.header)
         columns[name] = column
-    noises = (text.column(name, names) for name in ("sd", f"{definition.result} sd") if name not in names)
-    sds = [column for column in noises if column is not None]
-    if len(sds) > 1:
-        raise DataError(f"the noise has two columns, {quoted(text.header[k] for k in sds)}; rename one of them.")
-    numeric = [columns[name] for name in names if not isinstance(space.parameters.get(name), Listed)] + sds
-    comma = text.has_decimal_commas(numeric)
+    sds = _columns_of_noise(text, definition, names)
+    numeric = [columns[name] for name in names if not isinstance(space.parameters.get(name), Listed)]
+    comma = text.has_decimal_commas([*numeric, *sds.values()])
     titled = {name: unit_of(text.header[columns[name]]) for name in names}
     units = units_of(definition)
     for name in units:
         _check_unit(units[name], text.header[columns[name]])
-    unit = definition.unit or titled[definition.result]
+    own = {name: units.get(name) or titled[name] for name in definition.outputs}
+    named = definition.goals is not None
     reader = CellReader(
         space=space,
         parameters={
             name: number_format(name, parameter, units.get(name), titled[name], comma=comma)
             for name, parameter in space.parameters.items()
         },
-        result=NumberFormat(definition.result, unit, comma, is_result=True),
-        sd=NumberFormat("sd", unit, comma),
+        outputs={
+            name: ResultReader(
+                NumberFormat(name, own[name], comma, is_result=True),
+                NumberFormat(f"{name} sd" if named else "sd", own[name], comma),
+            )
+            for name in definition.outputs
+        },
         whole_by_bounds=definition.whole_by_bounds,
     )
     return Columns(
         reader=reader,
         parameters={name: columns[name] for name in space.parameters},
-        result=columns[definition.result],
-        sd=sds[0] if sds else None,
+        outputs={name: columns[name] for name in definition.outputs},
+        sds=sds,
+        named=named,
         width=len(text.header),
         decimal_comma=comma,
     )
+
+
+def _columns_of_noise(text: CsvText, definition: Definition, names: Collection[str]) -> dict[str, int]:
+    """Where the noise of outputs is; that of a single one may be called by no name."""
+    found: dict[str, int] = {}
+    for output in definition.outputs:
+        titles = [f"{output} sd"] if definition.goals is not None else ["sd", f"{output} sd"]
+        places = (text.column(name, names) for name in titles if name not in names)
+        columns = [column for column in places if column is not None]
+        if len(columns) > 1:
+            both = quoted(text.header[k] for k in columns)
+            raise DataError(f"the noise has two columns, {both}; rename one of them.")
+        found.update((output, column) for column in columns)
+    return found
 
 
 def _check_unit(unit: str, title: str) -> None:

@@ -13,21 +13,32 @@
     [run]
     budget = 40
 
+Several outputs have tables of their own, in place of the direction:
+
+    [objectives]
+    yield = { direction = "maximize", unit = "%" }
+    cost = "minimize"
+
+    [constraints]
+    impurity = "<= 0.5"
+
 A table that describes a study can be stored with it and read back: `Definition.parse(definition.table)`.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 import warnings
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from xstar.direction import Direction
 from xstar.errors import FileError, SettingsError, SpaceError, XstarError
+from xstar.goals import Constraint, Goals, Objective
 from xstar.methods import METHODS
 from xstar.numerics.checks import integer, positive
 from xstar.space import Categorical, Integer, Ordinal, Parameter, Real, Space, naming
@@ -35,7 +46,7 @@ from xstar.trial import check_sd
 
 KEYS = (
     "name", "direction", "storage", "method", "seed", "noise", "num_initial", "stale_after", "result", "unit",
-    "parameters", "run",
+    "objectives", "constraints", "parameters", "run",
 )  # fmt: skip
 RUN_KEYS = (
     "command", "budget", "workers", "timeout", "retries", "value", "tolerance", "max_failures", "grace", "heartbeat",
@@ -43,6 +54,8 @@ RUN_KEYS = (
 )  # fmt: skip
 OLD_KEYS, OLD_RUN_KEYS = {"initial": "num_initial"}, {"trials": "budget"}
 """Names that settings of a study and of [run] had once; they still work."""
+OBJECTIVE_KEYS, CONSTRAINT_KEYS = ("direction", "reference", "unit"), ("bound", "unit")
+BOUND = re.compile(r"\s*(<=|>=|≤|≥)\s*(\S+)\s*")
 PARAMETER_KEYS = ("type", "low", "high", "log", "step", "choices", "descriptors", "levels", "unit")
 
 
@@ -55,7 +68,7 @@ class Definition:
     name : str
         Of the study in its database.
     direction : {"maximize", "minimize"}
-        Whether larger or smaller values are better.
+        Whether larger or smaller values are better; of several outputs, that of the first objective.
     space : Space
         What may be varied.
     units : dict of str
@@ -64,14 +77,18 @@ class Definition:
         What the values are called, in tables.
     unit : str, optional
         Their unit.
+    goals : Goals, optional
+        Objectives and constraints, where there are several outputs.
+    output_units : dict of str
+        The units of outputs that have one.
     storage : str, optional
         A file name or the URL of a database; by default a SQLite file beside the definition.
     method : str
         How points are chosen, as for `Optimizer`.
     seed : int
         A whole number.
-    noise : float, optional
-        The standard deviation of every value; by default it is learned.
+    noise : float or dict, optional
+        The standard deviation of every value; by default it is learned. Of several outputs, one for all or by name.
     num_initial : int, optional
         Evaluations that fill the space before the model is asked.
     stale_after : float, optional
@@ -100,12 +117,24 @@ class Definition:
     storage: str | None = None
     method: str = "pes"
     seed: int = 0
-    noise: float | None = None
+    noise: float | Mapping[str, float] | None = None
     num_initial: int | None = None
     stale_after: float | None = None
     run: Mapping[str, Any] | None = None
     table: Mapping[str, Any] | None = None
     whole_by_bounds: frozenset[str] = frozenset()
+    goals: Goals | None = None
+    output_units: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def named_outputs(self) -> dict[str, Any]:
+        """Objectives and constraints as `Optimizer` takes them, where there are several outputs."""
+        return {} if self.goals is None else dict(vars(self.goals))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what is measured: of the result, or of several outputs."""
+        return (self.result,) if self.goals is None else self.goals.names
 
     @classmethod
     def read(cls, path: str | Path) -> Definition:
@@ -174,7 +203,11 @@ class Definition:
         _refuse_nul(table)
         check_keys(table, KEYS, "the study", OLD_KEYS)
         table = renamed(table, OLD_KEYS, "the study")
-        direction = Direction.parse(table.get("direction"))
+        result, unit = _text(table, "result") or "value", _text(table, "unit")
+        goals, output_units = _goals(table, result)
+        if unit is not None:
+            output_units[result] = unit
+        direction = Direction.parse(table.get("direction")) if goals is None else goals.direction(goals.names[0])
         method = table.get("method", "pes")
         if not isinstance(method, str) or method not in METHODS:
             raise SettingsError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
@@ -188,18 +221,23 @@ class Definition:
         if not isinstance(run, Mapping):
             raise SettingsError(f"run must be a table, [run]; received {run!r}.")
         space = Space({key: _parameter(key, described) for key, described in parameters.items()})
+        both = [] if goals is None else [output for output in goals.names if output in space.parameters]
+        if both:
+            raise SettingsError(f'"{both[0]}" is the name of a parameter and of an output; rename one of them.')
         noise, num_initial, stale_after = table.get("noise"), table.get("num_initial"), table.get("stale_after")
         return cls(
             name=_text(table, "name") or name,
             direction=direction,
             space=space,
             units={key: parameter.unit for key, parameter in space.parameters.items() if parameter.unit is not None},
-            result=_text(table, "result") or "value",
-            unit=_text(table, "unit"),
+            result=result,
+            unit=unit,
+            goals=goals,
+            output_units=output_units,
             storage=_text(table, "storage"),
             method=method,
             seed=integer(table.get("seed", 0), "seed", 0),
-            noise=None if noise is None else check_sd(noise, "noise"),
+            noise=_noise(noise, goals),
             num_initial=None if num_initial is None else integer(num_initial, "num_initial", 1),
             stale_after=None if stale_after is None else positive(stale_after, "stale_after"),
             run=run,
@@ -225,6 +263,74 @@ def _text(table: Mapping[str, Any], key: str) -> str | None:
     if text is not None and (not isinstance(text, str) or not text.strip()):
         raise SettingsError(f"{key} must be a text that is not empty; received {text!r}.")
     return text
+
+
+def _goals(table: Mapping[str, Any], result: str) -> tuple[Goals | None, dict[str, str]]:
+    """What is wanted of several outputs, and the units of these; no goals if there is one output."""
+    if "objectives" not in table and "constraints" not in table:
+        return None, {}
+    if "objectives" in table:
+        for key in ("direction", "result", "unit"):
+            if key in table:
+                raise SettingsError(
+                    f"{key} is that of a single output; with [objectives], each output has its own, so leave it out."
+                )
+    units: dict[str, str] = {}
+    constraints = {
+        name: _constraint(name, described, units) for name, described in _outputs(table, "constraints").items()
+    }
+    objectives = (
+        {name: _objective(name, described, units) for name, described in _outputs(table, "objectives").items()}
+        if "objectives" in table
+        else {result: Objective(Direction.parse(table.get("direction")))}
+    )
+    return Goals.check(objectives, constraints), units
+
+
+def _outputs(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The outputs below [objectives] or [constraints]."""
+    found = table.get(key, {})
+    if not isinstance(found, Mapping) or (key in table and not found):
+        example = 'yield = "maximize"' if key == "objectives" else 'impurity = "<= 0.5"'
+        raise SettingsError(f"{key} must be a table, [{key}] and below it such as {example}; received {found!r}.")
+    return found
+
+
+def _objective(name: str, described: Any, units: dict[str, str]) -> Objective:
+    given = described if isinstance(described, Mapping) else {"direction": described}
+    check_keys(given, OBJECTIVE_KEYS, f'objective "{name}"')
+    _note_unit(name, given, units)
+    if given.get("direction") not in list(Direction):
+        raise SettingsError(
+            f'objective "{name}" must be "maximize" or "minimize"; received {given.get("direction")!r}.'
+        )
+    return Objective(given["direction"], given.get("reference"))
+
+
+def _constraint(name: str, described: Any, units: dict[str, str]) -> Constraint:
+    given = described if isinstance(described, Mapping) else {"bound": described}
+    check_keys(given, CONSTRAINT_KEYS, f'constraint "{name}"')
+    _note_unit(name, given, units)
+    found = BOUND.fullmatch(given["bound"]) if isinstance(given.get("bound"), str) else None
+    if found is None:
+        raise SettingsError(f'constraint "{name}" must be a text such as "<= 0.5"; received {given.get("bound")!r}.')
+    try:
+        bound = float(found[2])
+    except ValueError:
+        raise SettingsError(f'the bound of constraint "{name}" must be a number; received {found[2]!r}.') from None
+    return Constraint({"≤": "<=", "≥": ">="}.get(found[1], found[1]), bound)
+
+
+def _note_unit(name: str, given: Mapping[str, Any], units: dict[str, str]) -> None:
+    unit = _text(given, "unit")
+    if unit is not None:
+        units[name] = unit
+
+
+def _noise(noise: Any, goals: Goals | None) -> float | dict[str, float] | None:
+    if isinstance(noise, Mapping) and goals is not None:
+        return {name: check_sd(sd, f"noise of {name!r}") for name, sd in goals.known(noise).items()}
+    return None if noise is None else check_sd(noise, "noise")
 
 
 def _parameter(name: str, described: Any) -> Parameter:

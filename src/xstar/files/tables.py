@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from xstar.errors import DataError, FileError, XstarError
-from xstar.files.cells import CellReader, is_missing, number_format
+from xstar.files.cells import CellReader, Outcome, ResultReader, is_missing, number_format
 from xstar.files.csv_text import CsvText, parse
 from xstar.files.problems import Problems
 from xstar.files.titles import find_title, no_column, unit_of
@@ -35,10 +35,8 @@ class Row(NamedTuple):
     """One result."""
 
     params: dict[str, Any]
-    value: float | None
-    """None for a failure."""
-    sd: float | None
-    reason: str
+    outcomes: dict[str, Outcome]
+    """By output; without those that are missing."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,13 @@ class _Rows:
     decimal_comma: bool = False
 
 
-def read(table: Any, space: Space, value: str, sd: str | None) -> list[Row]:
-    """Return the results in a table; rows without a value are left out.
+def read(table: Any, space: Space, noises: Mapping[str, str | None], needed: Collection[str]) -> list[Row]:
+    """Return the results in a table; rows without any value are left out.
 
-    `value` and `sd` name columns; `sd` is by default a column "sd", if there is one. If anything is wrong, one
-    complaint names all of it.
+    `noises` has the columns of the outputs, each with that of its standard deviation, if there may be one. All columns
+    that are `needed` must be there. If anything is wrong, one complaint names all of it.
     """
-    needed = [value] if sd is None else [value, sd]
-    names = [*space.parameters, value, sd or "sd"]
+    names = [*space.parameters, *noises, *(sd for sd in noises.values() if sd is not None)]
     found = _rows_of(table, space, names)
     reader = CellReader(
         space,
@@ -65,8 +62,13 @@ def read(table: Any, space: Space, value: str, sd: str | None) -> list[Row]:
             name: number_format(name, parameter, titled=found.units.get(name), comma=found.decimal_comma)
             for name, parameter in space.parameters.items()
         },
-        NumberFormat(value, found.units.get(value), found.decimal_comma, is_result=True),
-        NumberFormat(names[-1], found.units.get(value), found.decimal_comma),
+        {
+            name: ResultReader(
+                NumberFormat(name, found.units.get(name), found.decimal_comma, is_result=True),
+                NumberFormat(sd or "sd", found.units.get(name), found.decimal_comma),
+            )
+            for name, sd in noises.items()
+        },
     )
     fixed = {
         name: parameter.decode(np.zeros(1)) for name, parameter in space.parameters.items() if parameter.block is None
@@ -78,7 +80,8 @@ def read(table: Any, space: Space, value: str, sd: str | None) -> list[Row]:
         row: dict[str, Any] = {}
         with problems.at(place):
             row = _by_name(given, names, needed, known)
-        if _is_blank(row.get(value)):
+        told = {name: row[name] for name in noises if not _is_blank(row.get(name))}
+        if not told:
             continue
         missing = [name for name in space.parameters if name not in row and name not in fixed]
         if missing:
@@ -87,9 +90,10 @@ def read(table: Any, space: Space, value: str, sd: str | None) -> list[Row]:
             continue
         cells = {name: row[name] for name in space.parameters if name in row}
         params = reader.read_params(cells, problems, place, fixed)
-        outcome = reader.read_outcome(row[value], row.get(names[-1]), problems, place)
-        if params is not None and outcome is not None:
-            results.append(Row(params, *outcome))
+        cells_of_noise = {name: row[sd] for name, sd in noises.items() if sd in row}
+        outcomes = reader.read_outcomes(told, cells_of_noise, problems, place)
+        if params is not None and outcomes is not None:
+            results.append(Row(params, outcomes))
     problems.complain()
     return results
 
@@ -99,7 +103,7 @@ def _is_blank(cell: Any) -> bool:
 
 
 def _by_name(
-    given: Any, names: list[str], needed: list[str], known: dict[tuple[str, ...], dict[str, int]]
+    given: Any, names: list[str], needed: Collection[str], known: dict[tuple[str, ...], dict[str, int]]
 ) -> dict[str, Any]:
     """A row with the names of columns as they are looked for; what is `known` of other rows need not be found again."""
     if not isinstance(given, Mapping):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
+from xstar.errors import TrialError
 from xstar.optimizer import Optimizer
 from xstar.trial import Trial
 
@@ -32,15 +34,20 @@ class Bar:
         """Show one more evaluation."""
         if self._bar is None:
             return
+        several = optimizer.goals is not None and optimizer.goals.several
         parts = []
-        if any(other.state == "done" for other in optimizer.trials):
-            best = optimizer.recommend()
-            parts.append(f"best {best.mean:.4g} ± {best.sd:.1g}")
+        # Of some output, nothing may be known yet.
+        with suppress(TrialError):
+            if several:
+                parts.append(f"{len(optimizer.pareto().trials)} not dominated")
+            else:
+                best = optimizer.recommend()
+                parts.append(f"best {best.mean:.4g} ± {best.sd:.1g}")
         if "purpose" in trial.diagnostics:
             parts.append(trial.diagnostics["purpose"])
         if "bits" in trial.diagnostics:
             parts.append(f"{trial.diagnostics['bits']:.2g} bits")
         if left is not None:
-            parts.append(f"regret < {left:.2g}")
+            parts.append(f"left < {left:.0%}" if several else f"regret < {left:.2g}")
         self._bar.set_postfix_str(", ".join(parts), refresh=False)
         self._bar.update()

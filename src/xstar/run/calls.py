@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
-from xstar.beliefs import OptimumPosterior
+from xstar.beliefs import OptimumPosterior, ParetoFront
 from xstar.engine.fit import NUMERICAL
 from xstar.errors import SettingsError, TrialError
+from xstar.goals import Constraint, Objective
 from xstar.methods import Method
 from xstar.numerics.checks import integer
 from xstar.optimizer import Optimizer
@@ -33,10 +34,12 @@ def maximize(
     *,
     method: str | Method = "pes",
     seed: int | None = 0,
-    noise: float | None = None,
+    noise: float | Mapping[str, float] | None = None,
     num_initial: int | None = None,
     threads: int | None = 1,
     compute: str = "numpy",
+    objectives: Mapping[str, str | Objective] | None = None,
+    constraints: Mapping[str, tuple[str, float] | Constraint] | None = None,
     tolerance: float | None = None,
     target: float | None = None,
     patience: int | None = None,
@@ -58,7 +61,9 @@ def maximize(
     ----------
     function : callable
         Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number, or an
-        `xstar.Value` with the standard deviation of its noise. NaN, infinite values and None are failures.
+        `xstar.Value` with the standard deviation of its noise. NaN, infinite values and None are failures. Of several
+        outputs, it returns a dictionary of these by name; what is missing there is not known, and only if all are, the
+        evaluation has failed.
     space : Space, dict of parameters, list of (low, high) pairs, or scipy.optimize.Bounds
         What may be varied; left out if an optimizer is given. What scikit-optimize and scipy.stats write is understood.
     budget : int, optional
@@ -68,9 +73,9 @@ def maximize(
         "ei", as papers have them; or a `Method` of your own.
     seed : int, optional
         A whole number; None draws one.
-    noise : float, optional
+    noise : float or dict, optional
         The standard deviation of every value that is returned without one; 0 for a function without noise. By default
-        it is learned.
+        it is learned. For several outputs, one for all or some by name.
     num_initial : int, optional
         How many evaluations fill the space before the model is asked; by default the number of parameters that vary
         plus one, from 3 to 10.
@@ -78,12 +83,19 @@ def maximize(
         Of linear algebra; None leaves the machine's setting.
     compute : str
         Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
+    objectives : dict, optional
+        For several outputs: what is to be maximized or minimized, by name; each a direction or an `Objective`. With
+        several objectives, it does not matter which of the functions is called.
+    constraints : dict, optional
+        Outputs that are to stay within a bound, by name; each a pair such as ("<=", 0.5), or a `Constraint`. Without
+        objectives, the one objective is called "value".
     tolerance : float, optional
-        Stop when, with probability 95 %, no more than so much is left to gain.
+        Stop when, with probability 95 %, no more than so much is left to gain; of several objectives, no more than
+        this share of the hypervolume. With constraints, what is recommended must be feasible with that probability.
     target : float, optional
-        Stop when a value as good as this was found; with noise, when the model says so too.
+        Stop when a value as good as this was found; with noise, when the model says so too. Of one objective only.
     patience : int, optional
-        Stop after so many evaluations in a row without a better value.
+        Stop after so many evaluations in a row without a better value. Of one objective only.
     max_seconds : float, optional
         Stop after so much time; an evaluation that has begun is finished.
     max_failures : int
@@ -96,7 +108,8 @@ def maximize(
     x0 : point or list of points, optional
         Legal points to begin with; they are evaluated and count in the budget, unless y0 has their values.
     y0 : number or list of numbers, optional
-        Values of x0 that are known already: numbers, or `xstar.Value` with their noise. None or NaN is a failure.
+        Values of x0 that are known already: numbers, or `xstar.Value` with their noise. None or NaN is a failure. Of
+        several outputs, dictionaries of these.
     n_jobs : int
         How many evaluations are under way at once. Then what is suggested next depends on which of them ends first.
     executor : concurrent.futures.Executor, optional
@@ -137,12 +150,23 @@ def maximize(
     >>> result = xstar.maximize(lambda x: -((x[0] - 0.3) ** 2), [(0.0, 1.0)], budget=8, method="logei")
     >>> round(float(result.x[0]), 2)
     0.3
+
+    Several outputs, of which one is a constraint:
+
+    >>> def f(x):
+    ...     return {"yield": -((x[0] - 0.3) ** 2), "impurity": x[0]}
+    >>> result = xstar.maximize(
+    ...     f, [(0.0, 1.0)], 8, objectives={"yield": "maximize"}, constraints={"impurity": ("<=", 0.2)}, method="logei"
+    ... )
+    >>> 0.15 < result.params["x0"] < 0.2, result.recommendation.feasibility > 0.9
+    (True, True)
     """
     return optimize(
         function, space, budget, direction="maximize", method=method, seed=seed, noise=noise, num_initial=num_initial,
-        threads=threads, compute=compute, tolerance=tolerance, target=target, patience=patience,
-        max_seconds=max_seconds, max_failures=max_failures, catch=catch, callback=callback, x0=x0, y0=y0,
-        n_jobs=n_jobs, executor=executor, progress=progress, save=save, optimizer=optimizer,
+        threads=threads, compute=compute, objectives=objectives, constraints=constraints, tolerance=tolerance,
+        target=target, patience=patience, max_seconds=max_seconds, max_failures=max_failures, catch=catch,
+        callback=callback, x0=x0, y0=y0, n_jobs=n_jobs, executor=executor, progress=progress, save=save,
+        optimizer=optimizer,
     )  # fmt: skip
 
 
@@ -153,10 +177,12 @@ def minimize(
     *,
     method: str | Method = "pes",
     seed: int | None = 0,
-    noise: float | None = None,
+    noise: float | Mapping[str, float] | None = None,
     num_initial: int | None = None,
     threads: int | None = 1,
     compute: str = "numpy",
+    objectives: Mapping[str, str | Objective] | None = None,
+    constraints: Mapping[str, tuple[str, float] | Constraint] | None = None,
     tolerance: float | None = None,
     target: float | None = None,
     patience: int | None = None,
@@ -178,7 +204,9 @@ def minimize(
     ----------
     function : callable
         Takes a dictionary of parameters, or an array if the space is a list of bounds; returns a number, or an
-        `xstar.Value` with the standard deviation of its noise. NaN, infinite values and None are failures.
+        `xstar.Value` with the standard deviation of its noise. NaN, infinite values and None are failures. Of several
+        outputs, it returns a dictionary of these by name; what is missing there is not known, and only if all are, the
+        evaluation has failed.
     space : Space, dict of parameters, list of (low, high) pairs, or scipy.optimize.Bounds
         What may be varied; left out if an optimizer is given. What scikit-optimize and scipy.stats write is understood.
     budget : int, optional
@@ -188,9 +216,9 @@ def minimize(
         "ei", as papers have them; or a `Method` of your own.
     seed : int, optional
         A whole number; None draws one.
-    noise : float, optional
+    noise : float or dict, optional
         The standard deviation of every value that is returned without one; 0 for a function without noise. By default
-        it is learned.
+        it is learned. For several outputs, one for all or some by name.
     num_initial : int, optional
         How many evaluations fill the space before the model is asked; by default the number of parameters that vary
         plus one, from 3 to 10.
@@ -198,12 +226,19 @@ def minimize(
         Of linear algebra; None leaves the machine's setting.
     compute : str
         Where the model is computed: "numpy", "torch:cuda" (or another device of torch), or "cupy".
+    objectives : dict, optional
+        For several outputs: what is to be maximized or minimized, by name; each a direction or an `Objective`. With
+        several objectives, it does not matter which of the functions is called.
+    constraints : dict, optional
+        Outputs that are to stay within a bound, by name; each a pair such as ("<=", 0.5), or a `Constraint`. Without
+        objectives, the one objective is called "value".
     tolerance : float, optional
-        Stop when, with probability 95 %, no more than so much is left to gain.
+        Stop when, with probability 95 %, no more than so much is left to gain; of several objectives, no more than
+        this share of the hypervolume. With constraints, what is recommended must be feasible with that probability.
     target : float, optional
-        Stop when a value as good as this was found; with noise, when the model says so too.
+        Stop when a value as good as this was found; with noise, when the model says so too. Of one objective only.
     patience : int, optional
-        Stop after so many evaluations in a row without a better value.
+        Stop after so many evaluations in a row without a better value. Of one objective only.
     max_seconds : float, optional
         Stop after so much time; an evaluation that has begun is finished.
     max_failures : int
@@ -216,7 +251,8 @@ def minimize(
     x0 : point or list of points, optional
         Legal points to begin with; they are evaluated and count in the budget, unless y0 has their values.
     y0 : number or list of numbers, optional
-        Values of x0 that are known already: numbers, or `xstar.Value` with their noise. None or NaN is a failure.
+        Values of x0 that are known already: numbers, or `xstar.Value` with their noise. None or NaN is a failure. Of
+        several outputs, dictionaries of these.
     n_jobs : int
         How many evaluations are under way at once. Then what is suggested next depends on which of them ends first.
     executor : concurrent.futures.Executor, optional
@@ -244,9 +280,10 @@ def minimize(
     """
     return optimize(
         function, space, budget, direction="minimize", method=method, seed=seed, noise=noise, num_initial=num_initial,
-        threads=threads, compute=compute, tolerance=tolerance, target=target, patience=patience,
-        max_seconds=max_seconds, max_failures=max_failures, catch=catch, callback=callback, x0=x0, y0=y0,
-        n_jobs=n_jobs, executor=executor, progress=progress, save=save, optimizer=optimizer,
+        threads=threads, compute=compute, objectives=objectives, constraints=constraints, tolerance=tolerance,
+        target=target, patience=patience, max_seconds=max_seconds, max_failures=max_failures, catch=catch,
+        callback=callback, x0=x0, y0=y0, n_jobs=n_jobs, executor=executor, progress=progress, save=save,
+        optimizer=optimizer,
     )  # fmt: skip
 
 
@@ -258,10 +295,12 @@ def optimize(
     direction: str | None = None,
     method: str | Method = "pes",
     seed: int | None = 0,
-    noise: float | None = None,
+    noise: float | Mapping[str, float] | None = None,
     num_initial: int | None = None,
     threads: int | None = 1,
     compute: str = "numpy",
+    objectives: Mapping[str, str | Objective] | None = None,
+    constraints: Mapping[str, tuple[str, float] | Constraint] | None = None,
     tolerance: float | None = None,
     target: float | None = None,
     patience: int | None = None,
@@ -305,18 +344,21 @@ def optimize(
             raise SettingsError("a run needs a space, for example [(0.0, 1.0), (-5.0, 5.0)], or an optimizer.")
         optimizer = Optimizer(
             space, direction or "maximize", method, seed,
-            noise=noise, num_initial=num_initial, threads=threads, compute=compute,
+            noise=noise, num_initial=num_initial, threads=threads, compute=compute, objectives=objectives,
+            constraints=constraints,
         )  # fmt: skip
     elif not isinstance(optimizer, Optimizer):
         raise SettingsError(f"optimizer must be an Optimizer; received {optimizer!r}.")
     elif space is not None:
         raise SettingsError("give a space or an optimizer, not both: an optimizer has its own space.")
-    elif direction not in (None, optimizer.direction):
-        raise SettingsError(f"the optimizer is one to {optimizer.direction}, not to {direction}.")
     elif (method, seed, noise, num_initial, threads, compute) != ("pes", 0, None, None, 1, "numpy"):
         raise SettingsError(
             "method, seed, noise, num_initial, threads and compute are the optimizer's own; leave them out."
         )
+    elif objectives is not None or constraints is not None:
+        raise SettingsError("objectives and constraints are the optimizer's own; leave them out.")
+    _check_direction(optimizer, direction, given=space is None)
+    rules.check_goals(optimizer.goals)
     if executor is not None and not hasattr(cast("Any", executor), "submit"):
         raise SettingsError(f"executor must be one of concurrent.futures or like it; received {executor!r}.")
     evaluations = Evaluations(function, optimizer.space.positional, integer(n_jobs, "n_jobs", 1), executor)
@@ -341,16 +383,35 @@ def _check_function(function: Any, catch: Any) -> None:
             raise SettingsError(f"catch must be an exception class or a tuple of them; received {catch!r}.")
 
 
+def _check_direction(optimizer: Optimizer, direction: str | None, given: bool) -> None:
+    """Complain about a single objective that goes the other way; several go their own ways."""
+    goals = optimizer.goals
+    if direction in (None, optimizer.direction) or (goals is not None and goals.several):
+        return
+    if given or goals is None:
+        raise SettingsError(f"the optimizer is one to {optimizer.direction}, not to {direction}.")
+    raise SettingsError(
+        f"the objective {goals.single!r} is to {optimizer.direction}, not to {direction}; call "
+        f"xstar.{optimizer.direction}, or xstar.optimize, which goes by the objectives."
+    )
+
+
 def _result(optimizer: Optimizer, reason: StopReason) -> Result:
     """The result, with as much as can be had: what was told is not lost to a last computation that fails."""
     best: Recommendation | None = None
     tested: Recommendation | None = None
     where: OptimumPosterior | None = None
+    front: ParetoFront | None = None
+    several = optimizer.goals is not None and optimizer.goals.several
     try:
-        best = optimizer.recommend()
-        where = optimizer.where()
-        tested = optimizer.recommend(tested=True)
+        if several:
+            front = optimizer.pareto()
+            where = optimizer.where()
+        else:
+            best = optimizer.recommend()
+            where = optimizer.where()
+            tested = optimizer.recommend(tested=True)
     except (TrialError, *NUMERICAL, KeyboardInterrupt) as error:
         if isinstance(error, KeyboardInterrupt):
             reason = "interrupted"
-    return Result(best, tested, optimizer.best_observed, optimizer.trials, where, reason, optimizer)
+    return Result(best, tested, optimizer.best_observed, optimizer.trials, where, reason, optimizer, front)

@@ -13,7 +13,7 @@ from xstar.errors import DataError, FileError, SpaceExhausted
 from xstar.optimizer import Optimizer
 from xstar.run.bar import Bar
 from xstar.run.evaluations import Evaluations, Outcome
-from xstar.run.outcome import EXPECTED, Reader
+from xstar.run.outcome import Reader
 from xstar.run.result import StopReason
 from xstar.run.rules import Rules, Watch
 from xstar.trial import Trial
@@ -35,8 +35,11 @@ class Loop:
     """Points to begin with."""
     _started: list[int] = field(default_factory=list)
     """The numbers of this run's trials."""
-    _reader: Reader = field(default_factory=Reader)
+    _reader: Reader = field(init=False)
     _warned: bool = False
+
+    def __post_init__(self) -> None:
+        self._reader = Reader(self.optimizer.goals)
 
     def run(self, bar: Bar) -> StopReason:
         """Run, and return why it ended."""
@@ -87,7 +90,7 @@ class Loop:
         try:
             told = self.optimizer.tell(trial, *self._reader.read(returned))
         except DataError as error:
-            self._give_up(trial, error, f" {EXPECTED}")
+            self._give_up(trial, error, f" {self._reader.expected}")
             raise
         self._save()
         return told

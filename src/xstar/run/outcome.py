@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, SupportsFloat, TypeAlias
 
 from xstar.errors import DataError
+from xstar.goals import Goals
 from xstar.trial import Value
 
 Measured: TypeAlias = SupportsFloat | Value | Mapping[str, Any] | tuple[SupportsFloat, float] | None
-"""What an evaluation gives: a number, a `Value`, a dictionary of value and sd, or None for a failure."""
+"""What an evaluation gives: a number, a `Value`, a dictionary of value and sd, or None for a failure; or several
+outputs by name, each a number or a `Value`."""
 Measurable: TypeAlias = Callable[[Any], Measured]
 """The function of a run: it takes a dictionary of parameters, or an array if the space is a list of bounds."""
 EXPECTED = 'The function must return a number, xstar.Value(value, sd), or {"value": ..., "sd": ...}.'
@@ -23,12 +25,28 @@ KEYS = ("value", "sd")
 class Reader:
     """Reads what a function returns; what may be a misunderstanding is said once."""
 
-    def __init__(self) -> None:
+    def __init__(self, goals: Goals | None = None) -> None:
+        self._goals = goals
         self._said: set[str] = set()
         self._numbers = False  # whoever has returned some means it if he returns none
 
+    @property
+    def expected(self) -> str:
+        """What is said where something else comes."""
+        if self._goals is None:
+            return EXPECTED
+        names = ", ".join(f'"{name}": ...' for name in self._goals.names)
+        return f"The function must return its outputs by name: {{{names}}}, each a number or xstar.Value(value, sd)."
+
     def read(self, returned: Any) -> tuple[Any, Any]:
-        """Return the value and its standard deviation, or None where it is learned, as they were returned."""
+        """Return the value and its standard deviation, or None where it is learned, as they were returned.
+
+        Of several outputs, it is a dictionary of values, which may have their standard deviations with them.
+        """
+        named = self._goals is not None and (isinstance(returned, Mapping) or len(self._goals.names) > 1)
+        if named and returned is not None:
+            self._numbers = True
+            return returned, None
         if isinstance(returned, Value):
             return returned.value, returned.sd
         if isinstance(returned, Mapping):
@@ -59,7 +77,10 @@ def _of_dictionary(returned: Mapping[str, Any]) -> tuple[Any, Any]:
     other = [key for key in returned if key not in KEYS]
     if other or "value" not in returned:
         wrong = f"{other[0]!r} is neither" if other else "there is no value"
-        raise DataError(f'a dictionary that is returned has a "value" and maybe an "sd"; {wrong}.')
+        raise DataError(
+            f'a dictionary that is returned has a "value" and maybe an "sd"; {wrong}. Several outputs are named by '
+            "objectives= and constraints=."
+        )
     return returned["value"], returned.get("sd")
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from xstar.beliefs import OptimumPosterior
+from xstar.beliefs import OptimumPosterior, ParetoFront
 from xstar.cards import card
 from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
-from xstar.trial import Recommendation, Trial, summarize, vector
+from xstar.trial import SURE, Recommendation, Trial, summarize, vector
 
 StopReason = Literal[
     "budget", "tolerance", "target", "patience", "time", "exhausted", "interrupted", "callback", "failures"
@@ -34,10 +34,17 @@ MESSAGES: Mapping[StopReason, str] = {
 class Result:
     """What a run found.
 
+    Several objectives have no single best point: then `pareto` has the compromises, and `recommendation`, `params`,
+    `x`, `value`, `sd`, `tested` and `best_observed` are None.
+
     Attributes
     ----------
     recommendation : Recommendation or None
-        The best posterior mean, not the luckiest draw; None if nothing was measured.
+        The best posterior mean, not the luckiest draw; None if nothing was measured. With constraints, of the points
+        that are feasible with 95 % probability (its `feasibility`; if there are none, it is the most feasible point),
+        and its `outputs` are forecasts of all outputs.
+    pareto : ParetoFront or None
+        Of several objectives, the best compromises; None of one.
     params : dict or None
         Its parameters.
     x : ndarray or None
@@ -52,7 +59,7 @@ class Result:
     tested : Recommendation or None
         The best posterior mean among the points that were evaluated.
     best_observed : Trial or None
-        The trial with the best value told: with noise, the luckiest draw.
+        The trial with the best value told: with noise, the luckiest draw. With constraints, of those within all bounds.
     trials : tuple of Trial
         All of them, in the order of their numbers.
     nfev : int
@@ -85,6 +92,7 @@ class Result:
     where: OptimumPosterior | None
     stop_reason: StopReason
     optimizer: Optimizer = field(repr=False)
+    pareto: ParetoFront | None = None
 
     @property
     def params(self) -> Mapping[str, Any] | None:
@@ -124,7 +132,10 @@ class Result:
     @property
     def success(self) -> bool:
         """Whether a point is recommended and the run was ended by neither failures nor an interruption."""
-        return self.params is not None and self.stop_reason not in ("failures", "interrupted")
+        return (self.params is not None or self.pareto is not None) and self.stop_reason not in (
+            "failures",
+            "interrupted",
+        )
 
     @property
     def x(self) -> HostArray | None:
@@ -144,7 +155,7 @@ class Result:
     def _repr_html_(self) -> str:
         """For notebooks: why it ended, what is recommended, and where the optimum may be."""
         rows = [] if self.best_observed is None else [("best observed", summarize(self.best_observed))]
-        parts = [part._repr_html_() for part in (self.recommendation, self.where) if part is not None]
+        parts = [part._repr_html_() for part in (self.recommendation, self.pareto, self.where) if part is not None]
         return card(f"{self.nfev} evaluations: {self.message}", rows, inner=" ".join(parts))
 
     def report(self, path: str | Path) -> Path:
@@ -173,6 +184,10 @@ class Result:
                 f"recommended: {self.optimizer.space.show(self.recommendation.params)}",
                 f"value there: {self.recommendation.value_in_words}",
             ]
+            if self.recommendation.outputs and self.recommendation.feasibility < SURE:
+                lines.append(f"feasible with probability {self.recommendation.feasibility:.0%}")
+        if self.pareto is not None:
+            lines.append(str(self.pareto))
         if self.where is not None:
             lines.append(str(self.where))
         if self.best_observed is not None:

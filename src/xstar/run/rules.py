@@ -13,7 +13,8 @@ import numpy as np
 
 from xstar.beliefs import OptimumPosterior
 from xstar.engine.stopping import Tolerance
-from xstar.errors import SettingsError
+from xstar.errors import SettingsError, TrialError
+from xstar.goals import Goals
 from xstar.numerics.checks import as_float, integer, positive
 from xstar.optimizer import Optimizer
 from xstar.run.result import StopReason
@@ -59,6 +60,22 @@ class Rules:
             callback,
         )
 
+    def check_goals(self, goals: Goals | None) -> None:
+        """Complain about rules that make no sense for several objectives."""
+        if goals is None or not goals.several:
+            return
+        for name, given in (("target", self.target), ("patience", self.patience)):
+            if given is not None:
+                raise SettingsError(
+                    f"{name}= is for one objective; several may be ended by tolerance=, the share of the hypervolume "
+                    "that is left, budget= or max_seconds=."
+                )
+        if self.tolerance is not None and self.tolerance.amount >= 1.0:
+            raise SettingsError(
+                f"tolerance of several objectives is a share of the hypervolume, below 1; received "
+                f"{self.tolerance.amount:g}."
+            )
+
     def before(self, started: int, began: float) -> StopReason | None:
         """Return why no other evaluation is started, if so; `began` is a time of `time.monotonic`."""
         if self.budget is not None and started >= self.budget:
@@ -88,7 +105,7 @@ class Watch:
         self.without_a_better_one = 0 if better else self.without_a_better_one + 1
         # Draws are made once, for the bar and for the tolerance.
         where: Callable[[int], OptimumPosterior] = functools.cache(optimizer.where)
-        modelled = sum(other.state == "done" for other in optimizer.trials) >= optimizer.num_initial
+        modelled = is_modelled(optimizer)
         rule = rules.tolerance or Tolerance(math.inf)
         self.left = rule.left(where(rule.few_samples)) if shown and modelled else None
         stop = rules.callback is not None and rules.callback(optimizer, trial)
@@ -106,8 +123,24 @@ class Watch:
 
     def _reaches(self, target: float) -> bool:
         """Whether a value told is as good as the target, and the model, which averages over noise, says so too."""
-        best, beats = self.optimizer.best_observed, self.optimizer.direction.beats
+        optimizer, beats = self.optimizer, self.optimizer.direction.beats
+        best = optimizer.best_observed
         if best is None or best.value is None or beats(target, best.value):
             return False
-        without_noise = best.sd == 0.0 or (best.sd is None and self.optimizer.noise == 0.0)
-        return without_noise or not beats(target, self.optimizer.recommend(tested=True).mean)
+        if optimizer.goals is None:
+            exact = (best.sd if best.sd is not None else optimizer.noise) == 0.0
+        else:
+            exact = all(best.sds.get(name, optimizer.output(name).noise) == 0.0 for name in optimizer.goals.names)
+        if exact:
+            return True
+        try:
+            return not beats(target, optimizer.recommend(tested=True).mean)
+        except TrialError:  # the model thinks that nothing that was tested is feasible
+            return False
+
+
+def is_modelled(optimizer: Optimizer) -> bool:
+    """Return whether enough is known for the model to be asked, of every output."""
+    done = [trial for trial in optimizer.trials if trial.state == "done"]
+    names = () if optimizer.goals is None else optimizer.goals.names
+    return len(done) >= optimizer.num_initial and all(any(name in trial.values for trial in done) for name in names)

@@ -23,7 +23,7 @@ def start_with(optimizer: Optimizer, x0: Any, y0: Any) -> list[dict[str, Any]]:
     values = [y0] if single and not isinstance(y0, list) else _listed(y0)
     if len(values) != len(points):
         raise DataError(f"x0 has {len(points)} points and y0 {len(values)} values.")
-    reader = Reader()
+    reader = Reader(optimizer.goals)
     told = [(point, *reader.read(value)) for point, value in zip(points, values, strict=True)]
     for point, value, sd in told:
         optimizer.tell(point, value, sd)

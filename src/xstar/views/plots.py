@@ -291,10 +291,14 @@ def why(study: Study, trial: TrialLike, *, interactive: bool = False) -> Any:
 
 
 def _optimizer(study: Study) -> Optimizer:
-    if isinstance(study, Optimizer):
-        return study
-    if isinstance(study, HasOptimizer):
-        return study.optimizer
+    if isinstance(study, Optimizer | HasOptimizer):
+        optimizer = study if isinstance(study, Optimizer) else study.optimizer
+        if optimizer.goals is not None:
+            name = optimizer.goals.names[0]
+            raise SettingsError(
+                f"a picture is of one output; draw those of several one by one, such as optimizer.output({name!r})."
+            )
+        return optimizer
     raise SettingsError(f"pictures are drawn of an Optimizer or of a result of maximize; received {study!r}.")
 
 

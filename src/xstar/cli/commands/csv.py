@@ -13,7 +13,8 @@ SUMMARY = "suggest new rows of a spreadsheet"
 DETAILS = """
 
 Rows with an empty result are suggestions to run. Fill in their results, or the word failed, and run the command
-again. What else is in the file stays as it is; a copy of the old file is kept as FILE.bak."""
+again. Several outputs have a column each; one of them may stay empty where it was not measured. What else is in the
+file stays as it is; a copy of the old file is kept as FILE.bak."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Read the results in the file, add rows to run, and say what is known so far."""
-    from xstar.cli.in_words import doubts, how_read, lines_of, shown
+    from xstar.cli.advice import advice_so_far
+    from xstar.cli.in_words import doubts, how_read, lines_of, listed
     from xstar.cli.opening import definition_of
     from xstar.cli.sheet import step
     from xstar.numerics.checks import integer
@@ -48,17 +50,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if progress.exhausted:
         lines.append("every point of the space has been tried: there is nothing new to suggest")
     if progress.done:
-        best = progress.optimizer.recommend()
-        data["recommendation"] = {
-            "params": best.params, "mean": best.mean, "sd": best.sd, "confirmed": best.confirmed,
-        }  # fmt: skip
-        texts = shown(best.params, definition.space)
-        point = ", ".join(f"{name} = {text}" for name, text in texts.items())
-        lines.append(f"recommended so far: {point}, for {best.value_in_words}")
+        found = advice_so_far(progress.optimizer)
+        data["recommendation"] = found.data
+        lines.append(found.brief)
     if not progress.done and not progress.failed:
         lines.append(f"how parameters are read:\n{lines_of(data['parameters'], ':')}")
     if progress.added:
-        lines.append(f"fill in {definition.result!r} in the new rows and run the same command again")
+        lines.append(f"fill in {listed(definition.outputs)} in the new rows and run the same command again")
     console.answer("\n".join(lines), data)
     if not progress.done and not progress.failed:
         for doubt in doubts(definition):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 from xstar.cli.arguments import add_source
 from xstar.cli.console import Console
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer with expected information, prediction and probability of feasibility."""
-    from xstar.cli.in_words import lines_of, shown
+    from xstar.cli.in_words import as_data, lines_of, shown
     from xstar.cli.name_value import parse_params, trial_number
     from xstar.cli.opening import open_source
 
@@ -45,12 +44,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
                 f"{source.counted_in} {number}\n{lines_of(shown(why.params, optimizer.space))}\n{why}"
                 for number, why in found
             ),
-            [{source.counted_in: number, **asdict(why)} for number, why in found],
+            [{source.counted_in: number, **as_data(why)} for number, why in found],
         )
         return 0
     number = trial_number(options.what)
     what = parse_params(options.what, optimizer.space) if number is None else source.trial_number(number)
     with console.working("explaining"):
         explanation = optimizer.explain(what)
-    console.answer(f"{lines_of(shown(explanation.params, optimizer.space))}\n{explanation}", asdict(explanation))
+    console.answer(f"{lines_of(shown(explanation.params, optimizer.space))}\n{explanation}", as_data(explanation))
     return 0

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "write the study to a file"
 DETAILS = " A .json file can be read by xstar.Optimizer.load."
-FIRST, LAST = ["trial", "row", "state"], ["value", "sd", "reason", "suggested by"]
-"""Columns of a table, before and after the parameters."""
+FIRST, LAST = ["trial", "row", "state"], ["reason", "suggested by"]
+"""Columns of a table, before the parameters and after the outputs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +33,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     source = open_source(options, console)
     if options.file == "-":
-        rows = _rows(source)
         if console.as_json:
-            console.answer("", rows)
+            console.answer("", _rows(source))
         else:
-            console.hand_over(_table(rows, source.counted_in).rstrip("\n"))
+            console.hand_over(_table(source).rstrip("\n"))
         return 0
     path = Path(options.file)
     source.check_target(path)
@@ -51,7 +50,7 @@ def _write(source: Source, path: Path) -> None:
     from xstar.files.atomic import write_text
 
     if path.suffix == ".csv":
-        write_text(path, _table(_rows(source), source.counted_in))
+        write_text(path, _table(source))
     elif path.suffix == ".json":
         source.optimizer().save(path)
     elif path.suffix == ".html":
@@ -61,7 +60,10 @@ def _write(source: Source, path: Path) -> None:
     elif path.suffix in (".png", ".svg", ".pdf"):
         from xstar.views.plots import draw
 
-        draw(source.optimizer(), path)
+        optimizer = source.optimizer()
+        if source.goals is not None:
+            raise SettingsError("a picture is of one output; of several, write a page (.html) or a table (.csv).")
+        draw(optimizer, path)
     else:
         raise SettingsError(
             f"{str(path)!r} should end in .csv, .json, .html, .png, .svg or .pdf, which says what to write."
@@ -69,13 +71,16 @@ def _write(source: Source, path: Path) -> None:
 
 
 def _rows(source: Source) -> list[dict[str, Any]]:
+    from xstar.files.frames import cells_of_values
+
+    values = _columns_of_values(source)
+    outputs = None if source.goals is None else source.goals.names
     return [
         {
             source.counted_in: trial.number,
             "state": trial.state,
-            **{_column(name): value for name, value in trial.params.items()},
-            "value": trial.value,
-            "sd": trial.sd,
+            **{_column(name, values): value for name, value in trial.params.items()},
+            **cells_of_values(trial.value, trial.sd, trial.values, trial.sds, outputs),
             "reason": trial.reason,
             "suggested by": trial.method,
         }
@@ -83,13 +88,20 @@ def _rows(source: Source) -> list[dict[str, Any]]:
     ]
 
 
-def _column(name: str) -> str:
+def _column(name: str, values: list[str]) -> str:
     """The column of a parameter, which may be named like one of ours."""
-    return f"{name} (parameter)" if name in [*FIRST, *LAST] else name
+    return f"{name} (parameter)" if name in [*FIRST, *values, *LAST] else name
 
 
-def _table(rows: list[dict[str, Any]], counted_in: str) -> str:
+def _columns_of_values(source: Source) -> list[str]:
+    from xstar.files.frames import columns_of_values
+
+    return columns_of_values(None if source.goals is None else source.goals.names)
+
+
+def _table(source: Source) -> str:
     from xstar.files.frames import csv_of
 
-    named = dict.fromkeys(name for row in rows for name in row if name not in [*FIRST, *LAST])
-    return csv_of(rows, [counted_in, "state", *named, *LAST])
+    rows, values = _rows(source), _columns_of_values(source)
+    named = dict.fromkeys(name for row in rows for name in row if name not in [*FIRST, *values, *LAST])
+    return csv_of(rows, [source.counted_in, "state", *named, *values, *LAST])

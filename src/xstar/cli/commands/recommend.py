@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from xstar.cli.arguments import add_source
@@ -12,7 +11,7 @@ from xstar.cli.console import Console
 if TYPE_CHECKING:
     from xstar.optimizer import Optimizer
 
-SUMMARY = "name the point with the best posterior mean"
+SUMMARY = "name the point with the best posterior mean, or the compromises between several objectives"
 DETAILS = ""
 
 
@@ -32,13 +31,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def answer(optimizer: Optimizer, console: Console, *, tested: bool = False, **more: Any) -> None:
-    """Answer with the recommendation, and whatever else an answer in JSON should have."""
-    from xstar.cli.in_words import lines_of, shown
+    """Answer with what is recommended, and whatever else an answer in JSON should have."""
+    from xstar.cli.advice import advice
 
     with console.working("fitting the model"):
-        best = optimizer.recommend(tested=tested)
-    likely = "" if best.feasibility == 1.0 else f"\nP(feasible) {best.feasibility:.0%}"
-    console.answer(
-        f"{lines_of(shown(best.params, optimizer.space))}\nvalue there: {best.value_in_words}{likely}",
-        {**asdict(best), **more},
-    )
+        found = advice(optimizer, tested=tested)
+    console.answer(found.text, {**found.data, **more})

@@ -15,7 +15,8 @@ DETAILS = """
 
 The program gets the parameters as placeholders in its arguments, such as {lr}; as environment variables
 (XSTAR_PARAM_LR, XSTAR_PARAMS with all of them as JSON); and in a JSON file named by XSTAR_PARAMS_FILE.
-Its value is the last line that it prints, or as --value says: json is the file named by XSTAR_RESULT_FILE.
+Its value is the last line that it prints, or as --value says: json is the file named by XSTAR_RESULT_FILE. Several
+outputs are printed by name, such as yield=81.2, or as a JSON object in the last line or in that file.
 An exit code other than 0 is a failure. Running the same command again goes on; so does running it on another
 machine with the same storage."""
 
@@ -52,18 +53,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
         raise SettingsError("xstar run needs a definition, the path of a TOML file that ends in .toml.")
     path = Path(options.study)
     definition = Definition.read(path)
-    settings = RunSettings.read(definition.run or {}, options, options.program)
+    settings = RunSettings.read(definition.run or {}, options, options.program, definition.goals)
     settings.program.check(list(definition.space.parameters))
     own = "" if options.name in (None, definition.name) else f".{file_name(options.name)}"
     logs = Path(settings.logs) if settings.logs else path.with_suffix(f"{own}.trials")
     if logs.exists() and not logs.is_dir():
         raise SettingsError(f"the logs cannot be in {str(logs)!r}: it is not a folder.")
     opened = open_named(options, console, create=True, heartbeat=settings.heartbeat)
+    share = " of the hypervolume" if definition.goals is not None and definition.goals.several else ""
     reason = Worker(opened, settings, console, logs).run()
     console.remark({
         "complete": f"the study has its {settings.budget} trials",
         "elsewhere": f"the last of its {settings.budget} trials are run by other workers",
-        "tolerance": f"with 95 % probability no more than {settings.tolerance} is left to gain",
+        "tolerance": f"with 95 % probability no more than {settings.tolerance}{share} is left to gain",
         "failures": f"stopped after {settings.max_failures} failures in a row; the logs are in {logs}",
         "exhausted": "every point of the space has been evaluated",
         "interrupted": "interrupted; the same command goes on",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from typing import Any
 
 from xstar.cli.arguments import add_source
 from xstar.cli.console import Console
@@ -29,7 +30,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     counts = {state: found[state] for state in STATES if found[state]}
     best, running, definition = source.best(), source.running(), source.definition
     known = {} if source.space is None else how_read(source.space, definition.whole_by_bounds if definition else ())
-    data = {
+    front = source.not_dominated()
+    data: dict[str, Any] = {
         "study": source.name,
         "storage": source.address,
         "direction": source.direction,
@@ -39,21 +41,29 @@ def run(options: argparse.Namespace, console: Console) -> int:
         "parameters": known,
         "notes": source.remarks,
     }
+    if source.goals is not None:
+        data["outputs"] = {**source.goals.objectives, **source.goals.constraints}
+        data["not dominated"] = front
     what = "" if source.result == "value" else f" {source.result}"
     unit = "" if definition is None or definition.unit is None else f" {definition.unit}"
+    wanted = source.goals or f"{source.direction}{what}"
     lines = [
-        f"{source.name}: to {source.direction}{what}, in {source.address}",
+        f"{source.name}: to {wanted}, in {source.address}",
         ", ".join(f"{count} {word}" for word, count in counts.items()) or "no trials yet",
     ]
     if running:
         lines.append(_numbers(running, source.counted_in))
     if best is not None:
-        lines.append(f"best observed: {best.value!r}{unit} in {source.counted_in} {best.number}")
+        told = ", ".join(f"{name} {value!r}" for name, value in best.values.items()) or f"{best.value!r}{unit}"
+        lines.append(f"best observed: {told} in {source.counted_in} {best.number}")
         lines.append(lines_of(shown(best.params, source.space)))
+    if front:
+        counted = source.counted_in if len(front) == 1 else f"{source.counted_in}s"
+        lines.append(f"dominated by no other: {counted} {', '.join(map(str, front))}")
     if known:
         lines.append(f"how parameters are read:\n{lines_of(known, ':')}")
     console.answer("\n".join(lines), data)
-    if definition is not None and best is None:
+    if definition is not None and not found["done"]:
         for doubt in doubts(definition):
             console.note(doubt)
     return 0

@@ -9,6 +9,7 @@ is raised, this is the file to look at:
     BaseDistribution._contains                                                 whether a distribution has a value
     storages._rdb.models.BaseModel                                             the tables of a database
     samplers._base._process_constraints_after_trial                            how constraints_func is recorded
+    study._constrained_optimization._CONSTRAINTS_KEY                           under which constraints are written
     system attributes fixed_params, failed_trial, retry_history                what was enqueued, what was begun again
 
 Storages themselves have a public interface, but a study does not hand out its own.
@@ -27,6 +28,7 @@ from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages import BaseStorage
 from optuna.storages._heartbeat import is_heartbeat_enabled
 from optuna.storages._rdb.models import BaseModel
+from optuna.study._constrained_optimization import _CONSTRAINTS_KEY
 from optuna.trial import FrozenTrial, TrialState
 
 MOST_TRIALS = 2**31
@@ -108,6 +110,11 @@ def set_system_attribute(study: optuna.Study, trial: FrozenTrial, key: str, valu
 def set_user_attribute(study: optuna.Study, trial: FrozenTrial, key: str, value: Any) -> None:
     """Write a user attribute of a trial that another process may have begun."""
     study._storage.set_trial_user_attr(trial._trial_id, key, value)
+
+
+def set_constraint(study: optuna.Study, trial: FrozenTrial, name: str, value: float) -> None:
+    """Write a constraint of a trial, at most 0 where it holds, as `Trial.set_constraint` does."""
+    study._storage.set_trial_system_attr(trial._trial_id, f"{_CONSTRAINTS_KEY}:{name}", value)
 
 
 def record_constraints(

@@ -36,7 +36,7 @@ def facts(findings: Findings) -> str:
 def _settings(optimizer: Optimizer) -> list[tuple[str, str]]:
     noise = optimizer.noise
     settings = [
-        ("direction", text(optimizer.direction)),
+        ("direction", text(str(optimizer.goals or optimizer.direction))),
         ("method", text(optimizer.method_name)),
         ("kernel", text(_kernel(optimizer))),
         ("seed", text(optimizer.seed)),

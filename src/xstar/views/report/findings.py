@@ -26,8 +26,8 @@ class Findings:
 
     @classmethod
     def of(cls, optimizer: Optimizer, stop_reason: str | None = None) -> Findings:
-        """Ask the model."""
-        if all(trial.state != "done" for trial in optimizer.trials):
+        """Ask the model; of several outputs, the page says what they are asked together (`words.of_outputs`)."""
+        if optimizer.goals is not None or all(trial.state != "done" for trial in optimizer.trials):
             return cls(optimizer, None, None, stop_reason)
         return cls(optimizer, optimizer.where(), optimizer.calibration(), stop_reason)
 

@@ -26,7 +26,7 @@ def trials(findings: Findings) -> str:
     if not count:
         return section("Trials", element("p", "There are none yet."))
     parameters = optimizer.space.parameters
-    noisy = any(trial.sd is not None for trial in shown)
+    noisy = optimizer.goals is None and any(trial.sd is not None for trial in shown)
     remarks = {trial.number: "; ".join(_remarks(findings, trial)) for trial in shown}
     remarkable = any(remarks.values())
     remarks = {trial.number: "; ".join(_remarks(findings, trial)) for trial in shown}
@@ -34,7 +34,7 @@ def trials(findings: Findings) -> str:
     head = [
         _heading("trial", numeric=True),
         *(_heading(name, parameter.unit, numeric=_is_numeric(parameter)) for name, parameter in parameters.items()),
-        _heading("value", numeric=True),
+        *(_heading(name, numeric=True) for name in _outputs(optimizer)),
         *([_heading("sd", numeric=True)] if noisy else []),
         *map(_heading, ["state", *(["remarks"] if remarkable else []), "suggested by"]),
     ]
@@ -45,9 +45,21 @@ def trials(findings: Findings) -> str:
     return section("Trials", element("p", _download(optimizer)), table(head, rows, caption, f"sortable{wide}"))
 
 
+def _outputs(optimizer: Optimizer) -> tuple[str, ...]:
+    """The headings of what was told."""
+    return ("value",) if optimizer.goals is None else optimizer.goals.names
+
+
+def _values(optimizer: Optimizer, trial: Trial) -> list[float | None]:
+    """What was told of a trial, below these."""
+    return [trial.value] if optimizer.goals is None else [trial.values.get(name) for name in optimizer.goals.names]
+
+
 def _download(optimizer: Optimizer) -> str:
     """A link with the file in it, so that it works wherever the page does."""
-    data = csv_of(map(cells_of, optimizer.trials), columns_of(optimizer.space.parameters))
+    outputs = None if optimizer.goals is None else optimizer.goals.names
+    cells = (cells_of(trial, outputs) for trial in optimizer.trials)
+    data = csv_of(cells, columns_of(optimizer.space.parameters, outputs))
     encoded = base64.b64encode(data.encode("utf-8-sig", "replace")).decode()  # marked as UTF-8, for spreadsheets
     count = len(optimizer.trials)
     which = "the trial" if count == 1 else f"all {count} trials"
@@ -70,7 +82,7 @@ def _row(optimizer: Optimizer, trial: Trial, noisy: bool, remarks: str | None) -
     cells = [
         element("th", str(trial.number), scope="row", id=f"trial-{trial.number}"),
         *(_cell(parameters[name], value) for name, value in trial.params.items()),
-        _number(trial.value, 6),
+        *(_number(value, 6) for value in _values(optimizer, trial)),
         *([_number(trial.sd, 2)] if noisy else []),
         element("td", STATES[trial.state]),
         *([] if remarks is None else [element("td", text(remarks), class_="remarks")]),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from xstar.beliefs import MOST_SHOWN, OptimumPosterior
+from xstar.beliefs import MOST_SHOWN, OptimumPosterior, ParetoFront
+from xstar.errors import TrialError
 from xstar.numerics.rounding import between, with_digits, with_sd
-from xstar.trial import State, Trial
+from xstar.trial import Recommendation, State, Trial
 from xstar.views.report.findings import Findings
 from xstar.views.report.markup import element, listed, row, section, table, text
 
@@ -22,6 +23,8 @@ STATES: dict[State, str] = {"done": "done", "failed": "failed", "pending": "runn
 def answer(findings: Findings) -> str:
     """Return what is recommended, how sure that is, and why the run ended."""
     where = findings.where
+    if findings.optimizer.goals is not None and any(trial.state == "done" for trial in findings.optimizer.trials):
+        return _of_outputs(findings)
     if where is None:
         return _no_answer(findings)
     best, space, direction = where.recommendation, findings.optimizer.space, findings.optimizer.direction
@@ -38,6 +41,18 @@ def answer(findings: Findings) -> str:
         "± is one standard deviation of the function, not of another noisy evaluation."
     )
     return element("p", sentences, class_="lead") + _facts(findings) + (_parameters(findings) if free else "")
+
+
+def _of_outputs(findings: Findings) -> str:
+    """What is recommended for several outputs, and where it may be, or why that cannot be said yet."""
+    optimizer = findings.optimizer
+    assert optimizer.goals is not None, "of a study of several outputs"
+    try:
+        found: Recommendation | ParetoFront = optimizer.pareto() if optimizer.goals.several else optimizer.recommend()
+        said = [element("pre", text(str(found))), element("pre", text(str(optimizer.where())))]
+    except TrialError as error:
+        said = [element("p", text(f"Nothing can be recommended yet: {error}"))]
+    return element("p", text(f"To {optimizer.goals}:"), class_="lead") + "".join(said) + _defined(_course(findings))
 
 
 def _no_answer(findings: Findings) -> str:
@@ -127,6 +142,8 @@ def _elsewhere(where: OptimumPosterior) -> str:
 def surprises(findings: Findings) -> str:
     """Return which values the model did not expect, and what that may mean."""
     found = findings.calibration
+    if findings.optimizer.goals is not None:
+        return ""
     if found is None or not len(found):
         said = "Nothing can be predicted from nothing: this needs three values."
         return section("Surprises of the model", element("p", said))
