@@ -156,3 +156,26 @@ def test_what_does_not_fit_is_refused():
         Outputs((post, posterior(1, H=2)))
     with pytest.raises(SettingsError, match="domain has 1 columns"):
         JointPES().prepare(Outputs((post,)), np.random.default_rng(0), domain=cube(1))
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("kind", ["constrained", "two"])
+def test_torch_gives_the_same(rng, kind):
+    import torch
+
+    here, X, scores = outputs(kind), rng.random((5, 2)), []
+    for place in (np.asarray, torch.asarray):
+        moved = []
+        for post in here.posteriors:
+            own = post.hyper.take(np.array([0])).reshaped((-1,))
+            X_own, y_own = (place(part[0, 0].copy()) for part in (post.data.X, post.data.y))
+            moved.append(Posterior(post.kernel, own, X_own, y_own))
+        count = len(here.objectives)
+        there = Outputs(tuple(moved[:count]), tuple(moved[count:]), here.bounds)
+        joint = JointPES(10, num_features=64).prepare(there, np.random.default_rng(0), pending=place(X[:1]))
+        improvement = JointLogEI().prepare(there, np.zeros((1, count)), np.full(count, -2.0))
+        scores.append(
+            [np.asarray(part) for score in (joint, improvement) for part in score.value_and_gradient(place(X))]
+        )
+    for one, other in zip(*scores, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
