@@ -59,7 +59,7 @@ def test_a_constrained_optimum_is_the_best_feasible_point(rng, d):
     ok = optima.feasible[0]
     assert ok.any()
     assert np.all(slack[ok] > -1e-3)
-    others = rng.random((20_000, d))
+    others = rng.random((4_000, d))
     everywhere, allowed = optima.paths[0](others)[0], optima.paths[1](others)[0] >= 0.0
     best = np.where(allowed, everywhere, -np.inf).max(axis=-1)
     assert np.mean(value[ok] >= best[ok] - 1e-6) >= 0.9  # a search from a few starts
@@ -73,14 +73,14 @@ def test_where_nothing_is_feasible_the_violation_is_least(rng):
     optima = draw_optima(outputs, 4, rng)
     assert not optima.feasible.any()
     assert optima.present.sum() == optima.feasible.size
-    constraint = optima.paths[1](rng.random((5_000, 2)))[0]
+    constraint = optima.paths[1](rng.random((2_000, 2)))[0]
     assert np.all(optima.values[1, 0, ..., 0] >= constraint.max(axis=-1) - 1e-6)
 
 
 def test_points_of_a_pareto_set_are_not_dominated(rng):
     outputs = Outputs((posterior(1), posterior(2)))
     optima = draw_optima(outputs, 6, rng, num_points=3)
-    others = rng.random((20_000, 2))
+    others = rng.random((4_000, 2))
     every = np.stack([paths(others)[0] for paths in optima.paths])
     for i in range(3):
         own = optima.values[:, 0, ..., i]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -172,11 +172,11 @@ class Scalarized:
             for part, share in zip(each[:J], shares, strict=True):
                 gradient = gradient + share[..., None] * part.gradient
             if curved:
-                steps = [part.gradient / self._units(problems, j)[..., None] for j, part in enumerate(each[:J])]
+                steps = [part.gradient / self._units(problems, j, value)[..., None] for j, part in enumerate(each[:J])]
                 for j, (part, share) in enumerate(zip(each[:J], shares, strict=True)):
                     hessian = hessian + share[..., None, None] * part.hessian
                     if J > 1:
-                        weight = SHARPNESS * share * self._units(problems, j)
+                        weight = SHARPNESS * share * self._units(problems, j, value)
                         away = steps[j] - gradient
                         hessian = hessian - weight[..., None, None] * away[..., :, None] * away[..., None, :]
         for k, part in enumerate(each[J:]):
@@ -194,13 +194,13 @@ class Scalarized:
             return each[0], [namespace(each[0]).ones_like(each[0])]
         xp = namespace(each[0])
         t = xp.stack([
-            (value - self._part(self.reference, problems, j, 0.0)) / self._units(problems, j)
+            (value - self._references(problems, j, value)) / self._units(problems, j, value)
             for j, value in enumerate(each)
         ])  # fmt: skip
         least = xp.min(t, axis=0)
         weights = xp.exp(-SHARPNESS * (t - least))
         total = xp.sum(weights, axis=0)
-        shares = [weights[j, ...] / total / self._units(problems, j) for j in range(len(each))]
+        shares = [weights[j, ...] / total / self._units(problems, j, total) for j in range(len(each))]
         return least - xp.log(total) / SHARPNESS, shares
 
     def _pressure(self, value: Array, k: int, problems: HostArray) -> tuple[Array, Array]:
@@ -210,25 +210,16 @@ class Scalarized:
         multiplier = none if self.multipliers is None else self.multipliers[move(problems, value), k][:, None]
         return xp.clip(multiplier - self.stiffness * (value - self.bounds[k]), min=0.0), multiplier
 
-    def _units(self, problems: HostArray, j: int) -> Array:
-        like = self._anchor
+    def _units(self, problems: HostArray, j: int, like: Array) -> Array:
         if self.unit is None:
             return zeros((len(problems), 1), like) + 1.0
         return self.unit[move(problems // self.num_references, like), 0, j][:, None]
 
-    def _part(self, values: Array | None, problems: HostArray, j: int, default: float) -> Array | float:
-        if values is None:
-            return default
+    def _references(self, problems: HostArray, j: int, like: Array) -> Array:
+        if self.reference is None:
+            return zeros((len(problems), 1), like)
         Q = self.num_references
-        like = self._anchor
-        return values[move(problems // Q, like), move(problems % Q, like), j][:, None]
-
-    @cached_property
-    def _anchor(self) -> Array:
-        """An array of the namespace that everything is in."""
-        if self.reference is not None:
-            return self.reference
-        return self.unit if self.unit is not None else np.zeros(0)
+        return self.reference[move(problems // Q, like), move(problems % Q, like), j][:, None]
 
 
 def maximize_scalarized(
