@@ -96,7 +96,7 @@ def read(path: str | Path) -> SavedStudy:
         goals = _build_goals(stored.get("outputs"))
         for trial in trials:
             if goals is None and trial.values:
-                raise FileError(f"trial {trial.number} has several outputs, and the study has one")
+                raise ValueError(f"trial {trial.number} has several outputs")
             if goals is not None:
                 goals.known(trial.values)
         return SavedStudy(
