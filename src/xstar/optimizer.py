@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat, TypeVar, overload
@@ -827,7 +827,7 @@ class Optimizer:
         Returns
         -------
         ndarray of shape (m,)
-            Bits.
+            Bits; of several outputs, those of all of them together.
 
         Raises
         ------
@@ -835,6 +835,11 @@ class Optimizer:
             If nothing has been told yet.
         """
         rows = self._rows(points)
+        if self.goals is not None:
+            with self._limits():
+                joint = self._gather_each()
+                each = joint_answers.information(self._joint_model(joint), rows, joint.whole.pending)
+                return np.asarray(sum(each.values()))
         evidence = self._gather()
         return self._answer(lambda model: answers.information(model, rows, evidence.pending), evidence)
 
@@ -934,6 +939,7 @@ class Optimizer:
         -------
         pandas.DataFrame
             A row for each trial: its number, its state, the parameters, the value and its noise, and how it came about.
+            Several outputs have two columns each, such as "yield" and "yield sd".
 
         Raises
         ------
@@ -948,7 +954,7 @@ class Optimizer:
         >>> list(opt.to_dataframe().columns)
         ['trial', 'state', 'x0', 'value', 'sd', 'reason', 'suggested by']
         """
-        return frame_of(self.trials, self.space.parameters)
+        return frame_of(self.trials, self.space.parameters, None if self.goals is None else self.goals.names)
 
     def _repr_html_(self) -> str:
         """For notebooks: what is known, and the last trials."""
@@ -959,14 +965,25 @@ class Optimizer:
             (
                 str(trial.number),
                 *(self.space.parameters[name].show(value) for name, value in trial.params.items()),
-                trial.state if trial.value is None else with_digits(trial.value, 6),
+                *self._told(trial),
             )
             for trial in last
         ]
-        best = self.recommend()._repr_html_() if "done" in states else ""
+        best = ""
+        with suppress(TrialError):  # of something, nothing may be known yet
+            several = self.goals is not None and self.goals.several
+            best = (self.pareto() if several else self.recommend())._repr_html_()
         earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
-        title = f"Optimizer: {self.direction} by {self.method_name}, {counts}"
-        return card(title, rows, earlier, head=("trial", *self.space.parameters, "value"), inner=best)
+        title = f"Optimizer: {self.goals or self.direction} by {self.method_name}, {counts}"
+        outputs = ("value",) if self.goals is None else self.goals.names
+        return card(title, rows, earlier, head=("trial", *self.space.parameters, *outputs), inner=best)
+
+    def _told(self, trial: Trial) -> tuple[str, ...]:
+        """What was told of each output, or the state of a trial of which nothing was."""
+        if self.goals is None:
+            return (trial.state if trial.value is None else with_digits(trial.value, 6),)
+        values = [with_digits(trial.values[name], 6) if name in trial.values else "" for name in self.goals.names]
+        return tuple(values) if trial.values else (trial.state, *values[1:])
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all.

@@ -251,7 +251,8 @@ class JointModel:
         screened = Screened(points, tuple(score.screen(points) for score in (*mean_scores, *limits)))
         functions = Scalarized(mean_scores, limits, sure, screened=screened)
         if J > 1:
-            unit = np.maximum(np.ptp(means[picked], axis=0), 1e-3 * np.ptp(means, axis=0) + np.finfo(np.float64).tiny)
+            unit = np.maximum(np.ptp(means[picked], axis=0), 1e-3 * np.ptp(means, axis=0))
+            unit = np.where(unit > 0.0, unit, 1.0)  # of means that are the same everywhere, as after the first value
             functions = Scalarized(
                 mean_scores, limits, sure, move(means[picked][None], like), move(unit[None, None], like),
                 screened=screened,
