@@ -98,6 +98,11 @@ class OptimumPosterior:
         return len(self.regret)
 
     @property
+    def num_points(self) -> int:
+        """How many sampled optima there are: one of each draw, but for several objectives."""
+        return len(next(iter(self.params.values())))
+
+    @property
     def recommended(self) -> tuple[Recommendation, ...]:
         """All points that are recommended: one, but for several objectives."""
         return (self.recommendation,)
@@ -327,7 +332,9 @@ class ParetoFront:
         ]
         head = (*names, *self.goals.names, *([] if sure else ["P(feasible)"]))
         count = len(self.trials)
-        note = f"{count} of the trials {'is' if count == 1 else 'are'} not dominated; hypervolume {self.hypervolume:.4g}"
+        note = (
+            f"{count} of the trials {'is' if count == 1 else 'are'} not dominated; hypervolume {self.hypervolume:.4g}"
+        )
         return card(f"Recommended compromises: {self.goals}", rows, note, head=head)
 
 

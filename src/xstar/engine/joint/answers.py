@@ -124,9 +124,7 @@ def optimum_posterior(
     )  # fmt: skip
 
 
-def _left(
-    model: JointModel, optima: Optima, rows: HostArray
-) -> tuple[HostArray, HostArray, Sequence[HostArray]]:
+def _left(model: JointModel, optima: Optima, rows: HostArray) -> tuple[HostArray, HostArray, Sequence[HostArray]]:
     """What recommended points (F, d) leave to gain on each draw, and how much there is, in the user's units; (N,).
 
     Of several objectives, the front of each draw, too.
