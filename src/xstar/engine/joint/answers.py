@@ -22,6 +22,8 @@ from xstar.trial import Explanation, Forecast, Recommendation, Trial
 
 FEASIBLE_ENOUGH = 0.05
 """Of tested points, those this close to the most feasible one are compared by their values."""
+POINTS = 8
+"""Of a sampled Pareto set: with three, as acquisitions have them, there would be its ends and one between."""
 MOST_FRONTS = 20
 """Sampled fronts that are kept, for pictures."""
 
@@ -101,7 +103,7 @@ def optimum_posterior(
     The draws are those of the models for claims (`fit_for_claims`).
     """
     space, rows = model.settings.space, model.front
-    optima = claims.draw_optima(num_samples, Seeds(model.settings.seed).optimum())
+    optima = claims.draw_optima(num_samples, Seeds(model.settings.seed).optimum(), POINTS)
     regret, volumes, fronts = _left(claims, optima, rows)
     kept = Seeds(model.settings.seed).optimum().permutation(len(regret))[:num_samples]
     present = to_numpy(optima.present).reshape(len(regret), -1)[kept]
