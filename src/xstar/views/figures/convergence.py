@@ -48,6 +48,8 @@ def draw_convergence(optimizer: Optimizer) -> Picture:
     across = _across(optimizer)
     left, left_axis = _left({number: where for number, where in posteriors.items() if _is_known(where)})
     note = "" if left else f"A bound appears after\n{optimizer.num_initial} results that differ."
+    if posteriors and not any(map(_is_likely, posteriors.values())):
+        note = "A bound appears as soon as a point\nis likely to be feasible."
     if _is_of_fronts(optimizer):
         front = optimizer.pareto()
         reached = {number: _volume(front, where.recommended) for number, where in posteriors.items()}
@@ -139,8 +141,14 @@ def _prefixes(told: Sequence[Trial], num_initial: int) -> list[Sequence[Trial]]:
 
 
 def _is_known(where: OptimumPosterior) -> bool:
-    """Whether anything can be said of the gain: not while all values are the same."""
-    return bool(np.all(np.isfinite(where.regret)))
+    """Whether anything can be said of the gain: not while all values are the same, nor before anything is feasible."""
+    return bool(np.all(np.isfinite(where.regret))) and _is_likely(where)
+
+
+def _is_likely(where: OptimumPosterior) -> bool:
+    """Whether what is recommended is likely to be within all bounds."""
+    best = where.recommended
+    return not best[0].outputs or max(point.feasibility for point in best) >= LIKELY
 
 
 def _values(

@@ -115,15 +115,16 @@ class _Front:
         return Picture(title, "; ".join(said), (Panel("", Axis(x, *across), Axis(y, *up), marks),), 1, size=(6.9, 4.7))
 
     def _said(self) -> list[str]:
-        said = [] if max(point.feasibility for point in self.where.recommended) >= LIKELY else [
-            "no point is likely to be feasible: the one shown is the likeliest"
-        ]  # fmt: skip
+        likely = max(point.feasibility for point in self.where.recommended) >= LIKELY
+        said = [] if likely else ["no point is likely to be feasible: the one shown is the likeliest"]
         if isinstance(self.where, FrontPosterior) and self.where.front is not None:
             count = len(self.where.front.trials)
             said.append(f"{count} of the trials {'is' if count == 1 else 'are'} not dominated")
-            said.append(f"hypervolume {with_digits(self.where.front.hypervolume, 3)}")
-        said.append(f"left to gain: {self.where.left_in_words}")
-        return said
+            said += [f"hypervolume {with_digits(self.where.front.hypervolume, 3)}"] if count else []
+        said.append("strokes: ± 2 sd")
+        if self.compromise and len(self.goals.objectives) > 2:
+            said.append("the steps are those of these two alone")
+        return [*said, f"left to gain: {self.where.left_in_words}"] if likely else said
 
     def _bounds(self) -> list[Mark]:
         """The bound of a constraint as a line, and what is beyond it shaded."""
@@ -207,7 +208,7 @@ class _Front:
         low, high = self._interval(self.y, self.ranges[1])
         notes = [recommended_note(self.optimizer, point) for point in points]
         kind = Kind.COMPROMISE if self.goals.several else Kind.RECOMMENDED
-        marks: list[Mark] = [Points(x, y, kind, f"{kind}, ± 2 sd", notes, low=low, high=high, left=left, right=right)]
+        marks: list[Mark] = [Points(x, y, kind, notes=notes, low=low, high=high, left=left, right=right)]
         if self.compromise and len(self.goals.objectives) == 2:
             line = self._steps(np.column_stack([x, y]))
             marks[:0] = [Line(*line, "recommended front", BLUE, 1.5, steps=True)] if line[0] else []

@@ -60,8 +60,8 @@ def violated(goals: Goals, values: Mapping[str, float]) -> list[str]:
     ]
 
 
-def told_in_words(trial: Trial) -> str:
+def told_in_words(trial: Trial, digits: int = 5) -> str:
     """Return what was told of a trial."""
     if not trial.values:
-        return with_digits(trial.value or 0.0, 5)
-    return ", ".join(f"{name} {with_digits(value, 5)}" for name, value in trial.values.items())
+        return with_digits(trial.value or 0.0, digits)
+    return ", ".join(f"{name} {with_digits(value, digits)}" for name, value in trial.values.items())

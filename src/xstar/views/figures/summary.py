@@ -55,13 +55,17 @@ def _of_outputs(optimizer: Optimizer, names: Sequence[str] | None, where: Optimu
         panels += [replace(panel, title=front.title) for panel in front.panels]
         said.append(front.said)
     panels.append(draw_values(optimizer))
+    first, columns = len(panels), 1
     if optimizer.space.free:
         model = draw_model(optimizer, names, where)
+        columns = model.columns
         panels += model.panels
         said.append(model.said)
-    columns = 2 if len(panels) <= 4 else 3
-    said_at_all = "; ".join(filter(None, said))
-    return Picture(_title(optimizer), said_at_all, tuple(panels), min(columns, len(panels)), size=(5.0, 4.0))
+    columns = max(first, columns)
+    empty = frozenset(range(first, columns))
+    return Picture(
+        _title(optimizer), "; ".join(filter(None, said)), tuple(panels), columns, empty=empty, size=(4.8, 3.9)
+    )
 
 
 def _title(optimizer: Optimizer) -> str:

@@ -106,13 +106,13 @@ def focus(optimizer: Optimizer, share: float) -> Range:
     return Range(min(ends), max(ends))
 
 
-def colors_for(optimizer: Optimizer, surface: HostArray) -> Range:
+def colors_for(optimizer: Optimizer, surface: HostArray, share: float = COLORED) -> Range:
     """Return where the colors of predicted values end: at values that were told, and no wider than the surface.
 
     A prediction may be far from everything told where nothing is known; one such place would leave a single color for
     all that matters.
     """
-    told = focus(optimizer, COLORED)
+    told = focus(optimizer, share)
     plausible = optimizer.plausible
     best_first = sorted((float(np.min(surface)), float(np.max(surface))))
     if optimizer.direction.sign > 0.0:

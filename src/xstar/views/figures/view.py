@@ -40,6 +40,8 @@ MOST_PANELS = 4
 """Choices that have panels of their own; of more, those where the optimum most likely is."""
 WORST, ROOM = 0.1, 0.15
 """The quantile of the values from which on curves are shown, and the share of that range above and below."""
+ALL = 0.0
+"""The same of one of several outputs: what is bad for one may be the price of another."""
 VALUE, BITS = "predicted value", "bits"
 PREDICTED, TOLD = "What the model predicts", "What an evaluation tells about the optimum"
 MOST_COLUMNS = 3
@@ -185,7 +187,7 @@ class _Slice:
         bits = {k: self.optimizer.information(rows) for k, rows in points.items()}
         highest = max(highest, *(float(np.max(found)) for found in bits.values()))
         for name, study in self.studies:
-            shown = focus(study, WORST).wider(ROOM)
+            shown = focus(study, ALL if name else WORST).wider(ROOM)
             for k, choice in enumerate(self.choices):
                 marks, out = self._values(name, study, one, places, points[k], choice, shown)
                 hidden += out
@@ -275,7 +277,7 @@ class _Slice:
         for name, study in self.studies:
             mean = study.predict(points)[0].reshape(shape)
             far.append(self._far(study, mean))
-            colors = colors_for(study, mean)
+            colors = colors_for(study, mean, ALL) if name else colors_for(study, mean)
             for k, choice in enumerate(self.choices):
                 field = Field(x, y, mean[k].tolist(), name or VALUE, *colors, cells=cells)
                 marks = (field, *self._marks(study, choice))
