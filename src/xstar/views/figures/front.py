@@ -112,7 +112,7 @@ class _Front:
         said = self._said()
         if beyond:
             said.append(f"{beyond} {'trial is' if beyond == 1 else 'trials are'} beyond the axes")
-        return Picture(title, "; ".join(said), (Panel("", Axis(x, *across), Axis(y, *up), marks),), 1, size=(6.9, 4.7))
+        return Picture(title, "; ".join(said), (Panel("", Axis(x, *across), Axis(y, *up), marks),), 1, size=(5.9, 4.4))
 
     def _said(self) -> list[str]:
         likely = max(point.feasibility for point in self.where.recommended) >= LIKELY

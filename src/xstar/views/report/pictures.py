@@ -38,6 +38,10 @@ PAIRS = (
     "Each dot is a place where the optimum may be, given all results: a small cloud says that it is known, several "
     "clouds that it is not known which of them has it."
 )
+PARETO_SETS = (
+    "Draws of the parameters that the best compromises have, given all results; the stars are the recommended ones. "
+    "Where draws are and no star is, compromises may be missing that nobody knows yet."
+)
 MARGINALS = (
     "High bars are where the optimum probably is, given all results; a parameter whose bars cover its whole range is "
     "not known yet, or does not matter."
@@ -92,9 +96,9 @@ def _drawn(findings: Findings) -> Iterator[tuple[Picture, str]]:
         yield model, COMBINATIONS if all_listed(optimizer) else FIELDS if fields else CURVES
     yield figures.draw_convergence(optimizer), VOLUMES if goals is not None and goals.several else CONVERGENCE
     if len(free) > 1 and (len(free) <= MOST_PAIRED or len(where.places) > 1):
-        yield figures.draw_pairs(optimizer, None, where), PAIRS
+        yield figures.draw_pairs(optimizer, None, where), PAIRS if findings.front is None else PARETO_SETS
     elif free:
-        yield figures.draw_marginals(optimizer, where), MARGINALS
+        yield figures.draw_marginals(optimizer, where), MARGINALS if findings.front is None else PARETO_SETS
     if len(free) > 1:
         yield figures.draw_importance(optimizer), IMPORTANCE if goals is None else IMPORTANCE_OF_OUTPUTS
     if findings.calibrations:
