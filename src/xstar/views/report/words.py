@@ -101,13 +101,8 @@ def _front(findings: Findings, front: ParetoFront) -> str:
     """The recommended compromises, the best one in the first objective first."""
     space = findings.optimizer.space
     free = [name for name in space.parameters if name in space.free]
-    head = [
-        "",
-        *map(text, front.goals.names),
-        *map(text, free),
-        *([] if _all_sure(front) else ["feasible"]),
-        "evaluated",
-    ]
+    chance = [] if _all_sure(front) else ["feasible"]
+    head = ["compromise", *map(text, front.goals.names), *map(text, free), *chance, "evaluated"]
     rows = []
     for k, point in enumerate(front.in_order):
         trials = findings.evaluated_at(point.params)
