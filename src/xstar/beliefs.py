@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -73,6 +73,8 @@ class OptimumPosterior:
         less than 5 % of the samples are left out.
     surprise : str
         What is to be said if the model predicts the latest values worse than it should; else nothing.
+    outputs : dict of ndarray
+        Where there are several outputs, the value of each at every sampled optimum, on its own draw.
 
     Examples
     --------
@@ -92,9 +94,20 @@ class OptimumPosterior:
     groups: tuple[tuple[int, ...], ...] = ()
     """Samples that are close together, the largest group first (`numerics.groups`)."""
     surprise: str = ""
+    outputs: Mapping[str, HostArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.regret)
+
+    @property
+    def num_points(self) -> int:
+        """How many sampled optima there are: one of each draw, but for several objectives."""
+        return len(next(iter(self.params.values())))
+
+    @property
+    def recommended(self) -> tuple[Recommendation, ...]:
+        """All points that are recommended: one, but for several objectives."""
+        return (self.recommendation,)
 
     @property
     def unordered(self) -> frozenset[str]:
@@ -274,12 +287,34 @@ class ParetoFront:
         return len(self.recommended)
 
     @property
+    def in_order(self) -> tuple[Recommendation, ...]:
+        """The recommended points, the best one in the first objective first."""
+        name = next(iter(self.goals.objectives))
+        sign = self.goals.direction(name).sign
+        return tuple(sorted(self.recommended, key=lambda point: -sign * point.outputs[name].mean))
+
+    @property
     def hypervolume(self) -> float:
         """What the trials of the front dominate, measured from the reference."""
-        signs = np.array([self.goals.direction(name).sign for name in self.goals.objectives])
-        values = np.array([[trial.values[name] for name in self.goals.objectives] for trial in self.trials])
-        reference = np.array(list(self.reference.values()))
-        return hypervolume(signs * values.reshape(-1, len(signs)), signs * reference)
+        return self.volume([trial.values for trial in self.trials])
+
+    def volume(self, values: Iterable[Mapping[str, float]]) -> float:
+        """Return the hypervolume that values of the objectives, by name, dominate.
+
+        Parameters
+        ----------
+        values : iterable of dict
+            One for each point.
+
+        Returns
+        -------
+        float
+            Measured from the reference.
+        """
+        names = tuple(self.goals.objectives)
+        signs = np.array([self.goals.direction(name).sign for name in names])
+        rows = np.array([[one[name] for name in names] for one in values], dtype=np.float64).reshape(-1, len(names))
+        return hypervolume(signs * rows, signs * np.array([self.reference[name] for name in names]))
 
     def __str__(self) -> str:
         title = f"{len(self.recommended)} recommended compromises, {len(self.trials)} of the trials not dominated"
@@ -290,11 +325,21 @@ class ParetoFront:
     def _repr_html_(self) -> str:
         """For notebooks."""
         names = tuple(self.recommended[0].params) if self.recommended else ()
+        sure = all(point.feasibility >= 1.0 for point in self.recommended)
         rows = [
-            (*(text for _, text in point.params_in_words), *(str(output) for output in point.outputs.values()))
-            for point in self.recommended
+            (
+                *(text for _, text in point.params_in_words),
+                *map(str, point.outputs.values()),
+                *([] if sure else [f"{point.feasibility:.0%}"]),
+            )
+            for point in self.in_order
         ]
-        return card("Recommended compromises", rows, head=(*names, *self.goals.names))
+        head = (*names, *self.goals.names, *([] if sure else ["P(feasible)"]))
+        count = len(self.trials)
+        note = (
+            f"{count} of the trials {'is' if count == 1 else 'are'} not dominated; hypervolume {self.hypervolume:.4g}"
+        )
+        return card(f"Recommended compromises: {self.goals}", rows, note, head=head)
 
 
 @dataclass(frozen=True)
@@ -310,10 +355,18 @@ class FrontPosterior(OptimumPosterior):
         What the regret is measured from.
     volumes : ndarray
         The hypervolume of each sampled front.
+    fronts : tuple of ndarray
+        A few of the sampled fronts: a row for each of their points, with the values of the objectives.
     """
 
     front: ParetoFront | None = None
     volumes: HostArray = field(default_factory=lambda: np.zeros(0))
+    fronts: tuple[HostArray, ...] = ()
+
+    @property
+    def recommended(self) -> tuple[Recommendation, ...]:
+        """The recommended compromises, in the order of the first objective."""
+        return (self.recommendation,) if self.front is None else self.front.in_order
 
     def _lines(self) -> tuple[str, list[tuple[str, str]]]:
         said = f"sampled points of the Pareto set are, with 90 % probability ({len(self)} samples),"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat, TypeVar, overload
@@ -851,7 +851,7 @@ class Optimizer:
         Returns
         -------
         ndarray of shape (m,)
-            Bits.
+            Bits; of several outputs, those of all of them together.
 
         Raises
         ------
@@ -859,6 +859,11 @@ class Optimizer:
             If nothing has been told yet.
         """
         rows = self._rows(points)
+        if self.goals is not None:
+            with self._limits():
+                joint = self._gather_each()
+                each = joint_answers.information(self._joint_model(joint), rows, joint.whole.pending)
+                return np.asarray(sum(each.values()))
         evidence = self._gather()
         return self._answer(lambda model: answers.information(model, rows, evidence.pending), evidence)
 
@@ -988,7 +993,10 @@ class Optimizer:
             )
             for trial in last
         ]
-        best = self._best_card if "done" in states else ""
+        best = ""
+        with suppress(TrialError):  # of something, nothing may be known yet
+            several = self.goals is not None and self.goals.several
+            best = (self.pareto() if several else self.recommend())._repr_html_()
         earlier = f"and {len(self.trials) - len(last)} earlier trials" if len(self.trials) > len(last) else ""
         title = f"Optimizer: {self.goals or self.direction} by {self.method_name}, {counts}"
         outputs = ("value",) if self.goals is None else self.goals.names
@@ -1000,14 +1008,6 @@ class Optimizer:
             return (trial.state if trial.value is None else with_digits(trial.value, 6),)
         values = [with_digits(trial.values[name], 6) if name in trial.values else "" for name in self.goals.names]
         return tuple(values) if trial.values else (trial.state, *values[1:])
-
-    @property
-    def _best_card(self) -> str:
-        """What is recommended, for notebooks; nothing while an output is missing."""
-        if self.goals is not None and self._gather_each().missing:
-            return ""
-        found = self.pareto() if self.goals is not None and self.goals.several else self.recommend()
-        return found._repr_html_()
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, whole or not at all.

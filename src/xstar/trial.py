@@ -189,7 +189,8 @@ class Recommendation:
         """For notebooks."""
         rows = self.params_in_words
         sure = f", feasible with {self.feasibility:.0%}" if self.feasibility < 1.0 else ""
-        return card("Recommended", rows, f"value {self.value_in_words}{sure}")
+        value = "" if self.outputs else "value "
+        return card("Recommended", rows, f"{value}{self.value_in_words}{sure}")
 
     @property
     def x(self) -> HostArray:

@@ -54,11 +54,11 @@ def hypervolume(values: HostArray, reference: HostArray) -> float:
         return 0.0
     if values.shape[1] == 1:
         return float(np.max(above) - reference[0])
-    front = above[nondominated(above)]
     if values.shape[1] == 2:
-        front = front[np.argsort(-front[:, 0])]
-        floors = np.concatenate([reference[1:], front[:-1, 1]])
-        return float(np.sum((front[:, 0] - reference[0]) * (front[:, 1] - floors)))
+        ordered = above[np.argsort(-above[:, 0], kind="stable")]
+        tops = np.maximum.accumulate(np.concatenate([reference[1:], ordered[:, 1]]))
+        return float(np.sum((ordered[:, 0] - reference[0]) * np.diff(tops)))
+    front = above[nondominated(above)]
     levels = np.unique(np.append(front[:, -1], reference[-1]))
     slices = (hypervolume(front[front[:, -1] >= high, :-1], reference[:-1]) for high in levels[1:])
     return float(sum(height * area for height, area in zip(np.diff(levels), slices, strict=True)))

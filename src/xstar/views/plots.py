@@ -17,6 +17,7 @@ from xstar.trial import TrialLike
 from xstar.views import figures
 from xstar.views.drawing.interactive import draw_interactive
 from xstar.views.drawing.static import draw_static
+from xstar.views.figures.coordinates import recommended
 from xstar.views.figures.picture import Picture
 
 
@@ -73,7 +74,7 @@ def draw(study: Study, path: str | Path, names: Sequence[str] | None = None) -> 
 
 
 def summary(study: Study, names: Sequence[str] | None = None, *, interactive: bool = False) -> Any:
-    """Draw a study at a glance: predicted values, expected information, values so far.
+    """Draw a study at a glance: predicted values, expected information, values so far; of several outputs, the front.
 
     Parameters
     ----------
@@ -110,7 +111,8 @@ def view(
 ) -> Any:
     """Draw the model over one or two parameters: what it predicts, and where an evaluation would tell most.
 
-    The other parameters are held; the title says where. Results are the fainter the less they say of that slice.
+    The other parameters are held; the title says where. Results are the fainter the less they say of that slice. Every
+    one of several outputs has panels of its own; what an evaluation would tell is of all of them together.
 
     Parameters
     ----------
@@ -143,6 +145,8 @@ def view(
 def convergence(study: Study, *, interactive: bool = False) -> Any:
     """Draw how it went: values, the recommendation and the best confirmed point at the time, what was left to gain.
 
+    Of several objectives, the hypervolume of the trials and of what was recommended.
+
     Parameters
     ----------
     study : Optimizer or Result
@@ -162,8 +166,43 @@ def convergence(study: Study, *, interactive: bool = False) -> Any:
         If nothing has been told yet.
     """
     optimizer = _optimizer(study)
-    optimizer.recommend()  # complains if nothing has been told
+    recommended(optimizer)  # complains if nothing has been told
     return _drawn(figures.draw_convergence(optimizer), interactive)
+
+
+def front(study: Study, x: str | None = None, y: str | None = None, *, interactive: bool = False) -> Any:
+    """Draw two of several outputs against each other: trials, the recommended compromises, where the front may be.
+
+    Parameters
+    ----------
+    study : Optimizer or Result
+        What has been told.
+    x, y : str, optional
+        Two of the outputs. By default the first two objectives; of one objective, the first constraint and it.
+    interactive : bool
+        Whether the figure is one of plotly.
+
+    Returns
+    -------
+    matplotlib.figure.Figure or plotly.graph_objects.Figure
+
+    Raises
+    ------
+    SettingsError
+        If there are no such outputs, or the library that draws is not installed.
+    TrialError
+        If nothing has been told yet, or nothing of an output.
+
+    Examples
+    --------
+    >>> import xstar
+    >>> opt = xstar.Optimizer([(0.0, 1.0)], objectives={"gain": "maximize", "cost": "minimize"})
+    >>> for x in (0.0, 0.3, 0.6, 1.0):
+    ...     _ = opt.tell([x], {"gain": x, "cost": x * x})
+    >>> xstar.plots.front(opt).axes[0].get_ylabel()
+    'cost, to minimize'
+    """
+    return _drawn(figures.draw_front(_optimizer(study), x, y), interactive)
 
 
 def pairs(study: Study, names: Sequence[str] | None = None, *, interactive: bool = False) -> Any:
@@ -217,7 +256,7 @@ def marginals(study: Study, *, interactive: bool = False) -> Any:
 
 
 def importance(study: Study, *, interactive: bool = False) -> Any:
-    """Draw how much each parameter matters, as `Optimizer.importance` computes it.
+    """Draw how much each parameter matters, as `Optimizer.importance` computes it; of several outputs, for each.
 
     Parameters
     ----------
@@ -241,7 +280,7 @@ def importance(study: Study, *, interactive: bool = False) -> Any:
 
 
 def calibration(study: Study, *, interactive: bool = False) -> Any:
-    """Draw how well the model predicts: every value beside its prediction from all the others.
+    """Draw how well the model predicts: every value beside its prediction from all the others, output by output.
 
     Parameters
     ----------
@@ -291,14 +330,10 @@ def why(study: Study, trial: TrialLike, *, interactive: bool = False) -> Any:
 
 
 def _optimizer(study: Study) -> Optimizer:
-    if isinstance(study, Optimizer | HasOptimizer):
-        optimizer = study if isinstance(study, Optimizer) else study.optimizer
-        if optimizer.goals is not None:
-            name = optimizer.goals.names[0]
-            raise SettingsError(
-                f"a picture is of one output; draw those of several one by one, such as optimizer.output({name!r})."
-            )
-        return optimizer
+    if isinstance(study, Optimizer):
+        return study
+    if isinstance(study, HasOptimizer):
+        return study.optimizer
     raise SettingsError(f"pictures are drawn of an Optimizer or of a result of maximize; received {study!r}.")
 
 

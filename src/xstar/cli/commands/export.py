@@ -60,10 +60,7 @@ def _write(source: Source, path: Path) -> None:
     elif path.suffix in (".png", ".svg", ".pdf"):
         from xstar.views.plots import draw
 
-        optimizer = source.optimizer()
-        if source.goals is not None:
-            raise SettingsError("a picture is of one output; of several, write a page (.html) or a table (.csv).")
-        draw(optimizer, path)
+        draw(source.optimizer(), path)
     else:
         raise SettingsError(
             f"{str(path)!r} should end in .csv, .json, .html, .png, .svg or .pdf, which says what to write."

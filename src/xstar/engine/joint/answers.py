@@ -22,6 +22,10 @@ from xstar.trial import Explanation, Forecast, Recommendation, Trial
 
 FEASIBLE_ENOUGH = 0.05
 """Of tested points, those this close to the most feasible one are compared by their values."""
+POINTS = 8
+"""Of a sampled Pareto set: with three, as acquisitions have them, there would be its ends and one between."""
+MOST_FRONTS = 20
+"""Sampled fronts that are kept, for pictures."""
 
 
 def recommendations(model: JointModel, claims: JointModel, part: Domain | None = None) -> list[Recommendation]:
@@ -99,11 +103,15 @@ def optimum_posterior(
     The draws are those of the models for claims (`fit_for_claims`).
     """
     space, rows = model.settings.space, model.front
-    optima = claims.draw_optima(num_samples, Seeds(model.settings.seed).optimum())
-    regret, volumes = _left(claims, optima, rows)
+    optima = claims.draw_optima(num_samples, Seeds(model.settings.seed).optimum(), POINTS)
+    regret, volumes, fronts = _left(claims, optima, rows)
     kept = Seeds(model.settings.seed).optimum().permutation(len(regret))[:num_samples]
     present = to_numpy(optima.present).reshape(len(regret), -1)[kept]
     points = to_numpy(optima.x).reshape(*to_numpy(optima.present).reshape(len(regret), -1).shape, -1)[kept][present]
+    outputs = {
+        name: own.settings.direction.sign * own.scaling.inverse(to_numpy(y).reshape(len(regret), -1)[kept][present])
+        for y, (name, own) in zip(optima.values, claims.models.items(), strict=True)
+    }
     found = [space.decode(row) for row in points]
     params = {name: [point[name] for point in found] for name in space.parameters}
     groups = () if model.goals.several else optima_groups(points[:GROUPED], space.domain)
@@ -111,14 +119,18 @@ def optimum_posterior(
     if not all(own.scaling.informative for own in model.objectives):
         regret = np.full_like(regret, np.inf)  # of values that are all the same, nothing can be said
     if not model.goals.several:
-        return OptimumPosterior(params, regret[kept], told[0], space, groups)
+        return OptimumPosterior(params, regret[kept], told[0], space, groups, outputs=outputs)
     return FrontPosterior(
-        params, regret[kept], told[0], space, groups, front=pareto(model, claims, trials), volumes=volumes[kept]
-    )
+        params, regret[kept], told[0], space, groups, outputs=outputs, front=pareto(model, claims, trials),
+        volumes=volumes[kept], fronts=tuple(_signs(model) * fronts[k] for k in kept[:MOST_FRONTS]),
+    )  # fmt: skip
 
 
-def _left(model: JointModel, optima: Optima, rows: HostArray) -> tuple[HostArray, HostArray]:
-    """What recommended points (F, d) leave to gain on each draw, and how much there is, in the user's units; (N,)."""
+def _left(model: JointModel, optima: Optima, rows: HostArray) -> tuple[HostArray, HostArray, Sequence[HostArray]]:
+    """What recommended points (F, d) leave to gain on each draw, and how much there is, in the user's units; (N,).
+
+    Of several objectives, the front of each draw, too.
+    """
     J, N = len(model.objectives), len(optima.front)
     here = np.stack([to_numpy(paths(rows)).reshape(N, -1) for paths in optima.paths[:J]], axis=-1)
     holds = np.ones(here.shape[:2], dtype=bool)
@@ -131,7 +143,7 @@ def _left(model: JointModel, optima: Optima, rows: HostArray) -> tuple[HostArray
         best = np.where(gained, best, reached)
         # Two of the largest floats are too far apart for one.
         half = 0.5 * model.in_values(best[:, None])[:, 0] - 0.5 * model.in_values(reached[:, None])[:, 0]
-        return np.where(gained, 2.0 * np.clip(half, 0.0, 0.5 * np.finfo(np.float64).max), 0.0), best
+        return np.where(gained, 2.0 * np.clip(half, 0.0, 0.5 * np.finfo(np.float64).max), 0.0), best, ()
     reference = model.in_values(model.reference[None])[0]
     kept = [model.in_values(own[good]) for own, good in zip(here, holds, strict=True)]
     taken = np.array([hypervolume(values, reference) for values in kept])
@@ -139,7 +151,17 @@ def _left(model: JointModel, optima: Optima, rows: HostArray) -> tuple[HostArray
         np.concatenate([model.in_values(front), values]) for front, values in zip(optima.front, kept, strict=True)
     ]
     whole = np.array([hypervolume(values, reference) for values in everything])
-    return np.maximum(whole - taken, 0.0), whole
+    return np.maximum(whole - taken, 0.0), whole, [values[nondominated(values)] for values in everything]
+
+
+def information(model: JointModel, rows: HostArray, pending: HostArray) -> dict[str, HostArray]:
+    """Return the information that each output is expected to give at points (m, d), in bits."""
+    own = model.settings.strategy.acquisition
+    acquisition = PES() if not isinstance(own, PES) else own
+    score = JointPES(acquisition.num_samples, settings=acquisition.settings).prepare(
+        model.outputs, Seeds(model.settings.seed).information(), pending if len(pending) else None, *model.region
+    )
+    return dict(zip(model.models, to_numpy(score.by_output(rows)) / math.log(2.0), strict=True))
 
 
 def explanation(
@@ -147,14 +169,9 @@ def explanation(
 ) -> Explanation:
     """Return why parameters are worth evaluating; `diagnostics` are those of their trial, if they were asked for."""
     row = model.settings.space.encode(params)[None]
-    own = model.settings.strategy.acquisition
-    acquisition = PES() if not isinstance(own, PES) else own
-    score = JointPES(acquisition.num_samples, settings=acquisition.settings).prepare(
-        model.outputs, Seeds(model.settings.seed).information(), pending if len(pending) else None, *model.region
-    )
-    bits = dict(zip(model.models, to_numpy(score.by_output(row))[:, 0] / math.log(2.0), strict=True))
+    bits = information(model, row, pending)
     outputs = {
-        name: Forecast(float(mean[0]), float(sd[0]), float(bits[name]))
+        name: Forecast(float(mean[0]), float(sd[0]), float(bits[name][0]))
         for name, (mean, sd) in model.predict_values(row).items()
     }
     first = outputs[next(iter(model.goals.objectives))]

@@ -25,10 +25,12 @@ from xstar.views.drawing.interactive import MISSING, draw_interactive
 from xstar.views.figures import (
     draw_calibration,
     draw_convergence,
+    draw_front,
     draw_importance,
     draw_marginals,
     draw_model,
 )
+from xstar.views.figures.outputs import is_known
 from xstar.views.figures.picture import Picture
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 FIGURES = ("xstar-information", "xstar-optimum", "xstar-importance", "xstar-calibration", "xstar-regret")
 """The names of the figures in a study: where to look next, where the optimum may be, what matters, how well the model
 predicts, what is left to gain."""
+FRONT = "xstar-front"
+"""That of the front, where there are several outputs."""
 HEIGHT = 450
 """Pixels: that of a card of the dashboard."""
 
@@ -45,8 +49,7 @@ HEIGHT = 450
 def draw(optimizer: Optimizer) -> dict[str, Figure]:
     """Draw the figures, by name; none before the first result, and only the last if no parameter varies.
 
-    With constraints, where the optimum may be, and of the objective what matters and how well it is predicted; none
-    for several objectives.
+    Of several outputs, the front comes first, and nothing is drawn before each of them has a value.
     """
     return {name: draw_interactive(picture, HEIGHT) for name, picture in _pictures(optimizer)}
 
@@ -61,19 +64,12 @@ def save_figures(study: Study, optimizer: Optimizer) -> list[str]:
 
 
 def _pictures(optimizer: Optimizer) -> Iterator[tuple[str, Picture]]:
-    """One by one, because the last one takes the longest; with constraints, those that mean the same there."""
-    if all(trial.state != "done" for trial in optimizer.trials):
+    """One by one, because the last one takes the longest."""
+    if not is_known(optimizer):
         return
     information, optimum, importance, calibration, regret = FIGURES
-    goals = optimizer.goals
-    if goals is not None:
-        known = {name for trial in optimizer.trials for name in trial.values}
-        if not goals.several and known.issuperset(goals.names) and optimizer.space.free:
-            objective = optimizer.output(goals.single)
-            yield optimum, draw_marginals(optimizer)
-            yield importance, draw_importance(objective)
-            yield calibration, draw_calibration(objective)
-        return
+    if optimizer.goals is not None and len(optimizer.goals.names) > 1:
+        yield FRONT, draw_front(optimizer)
     if optimizer.space.free:
         where = optimizer.where()
         yield information, draw_model(optimizer, where=where)

@@ -21,6 +21,7 @@ from xstar.views.figures.picture import (
     BLACK,
     GREY,
     ORANGE,
+    PALE,
     PURPLE,
     SKY,
     YELLOW,
@@ -31,6 +32,7 @@ from xstar.views.figures.picture import (
     Kind,
     Line,
     Mark,
+    Numbers,
     Panel,
     Picture,
     Points,
@@ -63,6 +65,10 @@ MARKERS: dict[Kind, dict[str, Any]] = {
     Kind.HERE: {"symbol": "diamond", "size": 11, "color": PURPLE, "line": {"color": BLACK, "width": 1}},
     Kind.SURPRISE: {"symbol": "square", "size": 8, "color": ORANGE, "line": {"color": BLACK, "width": 1}},
     Kind.BEYOND: {"symbol": "triangle-down", "size": 9, "color": "white", "line": {"color": GREY, "width": 1}},
+    Kind.INFEASIBLE: {"symbol": "triangle-up", "size": 9, "color": PALE, "line": {"color": GREY, "width": 1}},
+    Kind.NONDOMINATED: {"symbol": "circle", "size": 9, "color": BLACK, "line": {"color": "white", "width": 1}},
+    Kind.COMPROMISE: {"symbol": "star", "size": 12, "color": YELLOW, "line": {"color": BLACK, "width": 1}},
+    Kind.REFERENCE: {"symbol": "cross", "size": 10, "color": GREY, "line": {"color": "white", "width": 1}},
 }
 
 
@@ -275,7 +281,7 @@ def _line(mark: Line, panel: Panel) -> Trace:
         "name": mark.name,
         "line": style | ({"shape": "hv"} if mark.steps else {}),
         "hovertemplate": f"{here}{there}<extra></extra>",
-    } | ({"fill": "tozeroy"} if mark.filled else {}) | (
+    } | ({"fill": "tozeroy"} if mark.filled else {}) | ({"opacity": mark.opacity} if mark.opacity < 1.0 else {}) | (
         {"text": list(mark.labels), "textposition": "top center"} if mark.labels else {}
     )  # fmt: skip
 
@@ -307,17 +313,20 @@ def _points(mark: Points) -> Trace:
         made["opacity"] = mark.opacity
     else:
         marker["opacity"] = [round(float(value), 2) for value in mark.opacity]
-    if mark.low is not None and mark.high is not None:
-        more = [high - y for high, y in zip(mark.high, mark.y, strict=True)]
-        less = [y - low for low, y in zip(mark.low, mark.y, strict=True)]
-        made["error_y"] = {
-            "type": "data", "symmetric": False, "array": rounded(more), "arrayminus": rounded(less),
-            "color": GREY, "thickness": 1, "width": 0,
-        }  # fmt: skip
+    for along, middle, low, high in (("y", mark.y, mark.low, mark.high), ("x", mark.x, mark.left, mark.right)):
+        if low is not None and high is not None:
+            made[f"error_{along}"] = _error(middle, low, high) | {"color": GREY, "thickness": 1}
     if mark.notes:
         made["hovertext"] = ["<br>".join(map(_text, note.split("\n"))) for note in mark.notes]
         made["hovertemplate"] = "%{hovertext}<extra></extra>"
     return made
+
+
+def _error(middle: Numbers, low: Numbers, high: Numbers) -> dict[str, Any]:
+    """Intervals around points, as far as they go to both sides."""
+    more = [end - value for end, value in zip(high, middle, strict=True)]
+    less = [value - end for end, value in zip(low, middle, strict=True)]
+    return {"type": "data", "symmetric": False, "array": rounded(more), "arrayminus": rounded(less), "width": 0}
 
 
 def _field(mark: Field, panel: Panel, right: float, up: tuple[float, float]) -> Trace:
@@ -358,12 +367,7 @@ def _bars(mark: Bars) -> Trace:
         "marker": {"color": color},
     }
     if mark.low is not None and mark.high is not None:
-        more = [high - length for high, length in zip(mark.high, mark.lengths, strict=True)]
-        less = [length - low for low, length in zip(mark.low, mark.lengths, strict=True)]
-        made[f"error_{along}"] = {
-            "type": "data", "symmetric": False, "array": rounded(more), "arrayminus": rounded(less),
-            "color": BLACK, "thickness": 1.2, "width": 0,
-        }  # fmt: skip
+        made[f"error_{along}"] = _error(mark.lengths, mark.low, mark.high) | {"color": BLACK, "thickness": 1.2}
     if mark.notes:
         made["hovertext"] = ["<br>".join(map(_text, note.split("\n"))) for note in mark.notes]
         made["hovertemplate"] = "%{hovertext}<extra></extra>"

@@ -23,6 +23,7 @@ from xstar.views.figures.picture import (
     BLACK,
     GREY,
     ORANGE,
+    PALE,
     PURPLE,
     SKY,
     YELLOW,
@@ -53,6 +54,10 @@ STYLES: dict[Kind, dict[str, Any]] = {
     Kind.HERE: {"marker": "D", "s": 64, "color": PURPLE, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 6},
     Kind.SURPRISE: {"marker": "s", "s": 40, "color": ORANGE, "edgecolors": BLACK, "linewidths": 1.0, "zorder": 5},
     Kind.BEYOND: {"marker": "v", "s": 34, "color": "white", "edgecolors": GREY, "linewidths": 1.0, "zorder": 4},
+    Kind.INFEASIBLE: {"marker": "^", "s": 34, "color": PALE, "edgecolors": GREY, "linewidths": 1.0, "zorder": 4},
+    Kind.NONDOMINATED: {"marker": "o", "s": 44, "color": BLACK, "edgecolors": "white", "linewidths": 0.8, "zorder": 5},
+    Kind.COMPROMISE: {"marker": "*", "s": 130, "color": YELLOW, "edgecolors": BLACK, "linewidths": 0.9, "zorder": 6},
+    Kind.REFERENCE: {"marker": "P", "s": 60, "color": GREY, "edgecolors": "white", "linewidths": 0.8, "zorder": 4},
 }
 
 
@@ -207,6 +212,7 @@ def _draw_mark(axes: Any, mark: Mark) -> None:
 
 def _draw_line(axes: Any, mark: Line) -> None:
     style = {"color": mark.color, "lw": mark.width, "ls": "--" if mark.dashed else "-", "label": mark.name or None}
+    style["alpha"] = mark.opacity
     if mark.filled:
         axes.fill_between(mark.x, 0.0, mark.y, color=mark.color, alpha=0.25, lw=0, step="post" if mark.steps else None)
     if mark.steps:
@@ -225,6 +231,8 @@ def _draw_points(axes: Any, mark: Points) -> None:
         style |= {"marker": "|", "s": 90, "linewidths": 1.2, "edgecolors": None}
     if mark.low is not None and mark.high is not None:
         axes.vlines(mark.x, mark.low, mark.high, color=GREY, lw=1.0, zorder=2)
+    if mark.left is not None and mark.right is not None:
+        axes.hlines(mark.y, mark.left, mark.right, color=GREY, lw=1.0, zorder=2)
     if isinstance(mark.opacity, int | float):
         axes.scatter(mark.x, mark.y, alpha=mark.opacity, label=mark.label or None, clip_on=False, **style)
         return

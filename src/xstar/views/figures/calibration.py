@@ -7,20 +7,36 @@ import numpy as np
 from xstar.beliefs import Calibration
 from xstar.numerics.rounding import with_digits
 from xstar.optimizer import Optimizer
+from xstar.views.figures.coordinates import short
+from xstar.views.figures.outputs import studies_of
 from xstar.views.figures.picture import GREY, Axis, Kind, Line, Mark, Panel, Picture, Points, Rule
 from xstar.views.figures.trials import MOST_POINTS, focus
 
 TITLE = "How well the model predicts"
+FIRST, SECOND = "Every value, predicted from the others", "How far off, in standard deviations"
 WITHIN = 1.96
 """Standard deviations to both sides that hold 95 % of a Gaussian."""
 
 
 def draw_calibration(optimizer: Optimizer) -> Picture:
     """Return predictions over values, and how far off they were by trial."""
-    found = optimizer.calibration()
-    if not len(found):
+    panels: list[Panel] = []
+    said = []
+    for name, study in studies_of(optimizer):
+        found = study.calibration()
+        if len(found):
+            own, beyond = _panels(study, found, name)
+            panels += own
+            said.append(f"{f'{short(name)}: ' if name else ''}{found}{beyond}")
+    if not panels:
         axes = Axis("told"), Axis("predicted from the others")
         return Picture(TITLE, "", (Panel("", *axes, (), "Tell at least three values."),), 1)
+    return Picture(TITLE, "; ".join(said), tuple(panels), 2)
+
+
+def _panels(optimizer: Optimizer, found: Calibration, name: str) -> tuple[tuple[Panel, Panel], str]:
+    """The two panels of an output, and what is to be said of values that are not in the first one."""
+    titles = [f"{short(name)}: {title[0].lower()}{title[1:]}" if name else title for title in (FIRST, SECOND)]
     span = focus(optimizer, 0.1)
     width = span.high - span.low
     wide = span.low - 0.3 * width, span.high + 0.3 * width
@@ -51,15 +67,15 @@ def draw_calibration(optimizer: Optimizer) -> Picture:
     most = max(3.2, 1.1 * float(np.max(np.abs(found.z))))
     last = max(trial.number for trial in found.trials)
     panels = (
-        Panel("Every value, predicted from the others", Axis("told", *span), Axis("predicted", *wide), tuple(first)),
+        Panel(titles[0], Axis("told", *span), Axis("predicted", *wide), tuple(first)),
         Panel(
-            "How far off, in standard deviations", Axis("trial", -0.03 * last - 0.5, 1.03 * last + 0.5, whole=True),
+            titles[1], Axis("trial", -0.03 * last - 0.5, 1.03 * last + 0.5, whole=True),
             Axis("better than predicted: above 0", -most, most), tuple(second),
         ),
     )  # fmt: skip
     hidden = int(beyond.sum())
     far = f"; {hidden} far from the best {'is' if hidden == 1 else 'are'} not in the first panel" if hidden else ""
-    return Picture(TITLE, f"{found}{far}", panels, 2)
+    return panels, far
 
 
 def _note(found: Calibration, k: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from xstar.errors import SettingsError
 from xstar.optimizer import Optimizer
 from xstar.space import Categorical, Integer, Ordinal, Parameter, Real
+from xstar.trial import Recommendation
 from xstar.views.figures.picture import Axis
 
 LETTERS = 28
@@ -100,12 +101,26 @@ def coordinate(optimizer: Optimizer, name: str) -> Coordinate:
 
 
 def most_sensitive(optimizer: Optimizer, names: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return parameters that vary, those first along which the predicted mean varies most from the recommendation."""
+    """Return parameters that vary, those first along which the predicted mean varies most from the recommendation.
+
+    Of several outputs, each in units of its largest variation.
+    """
     names = list(optimizer.space.free if names is None else names)
-    best = dict(optimizer.recommend().params)
+    best = dict(recommended(optimizer)[0].params)
     points = {name: [{**best, name: value} for value in coordinate(optimizer, name).grid(21)] for name in names}
-    variation = [float(np.ptp(optimizer.predict(points[name])[0])) for name in names]
-    return tuple(names[k] for k in np.argsort(np.negative(variation), kind="stable"))
+    variation = np.zeros(len(names))
+    for output in (None,) if optimizer.goals is None else optimizer.goals.names:
+        study = optimizer if output is None else optimizer.output(output)
+        own = np.array([float(np.ptp(study.predict(points[name])[0])) for name in names])
+        variation += own / (1.0 if output is None else max(own.max(initial=0.0), np.finfo(np.float64).tiny))
+    return tuple(names[k] for k in np.argsort(-variation, kind="stable"))
+
+
+def recommended(optimizer: Optimizer) -> tuple[Recommendation, ...]:
+    """Return the point to use; of several objectives, the compromises."""
+    if optimizer.goals is not None and optimizer.goals.several:
+        return optimizer.pareto().in_order
+    return (optimizer.recommend(),)
 
 
 def check_names(optimizer: Optimizer, names: Sequence[str], most: int) -> tuple[str, ...]:

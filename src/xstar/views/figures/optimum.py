@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from xstar.beliefs import OptimumPosterior
+from xstar.beliefs import FrontPosterior, OptimumPosterior
 from xstar.optimizer import Optimizer
 from xstar.views.figures.coordinates import Coordinate, check_names, coordinate, most_sensitive, short
 from xstar.views.figures.picture import (
@@ -82,7 +82,7 @@ def _close(where: OptimumPosterior, one: Coordinate) -> Coordinate:
     """The part of an axis where the draws are, if that is a small one."""
     if one.listed or one.parameter.block is None:
         return one
-    ends = [*where.params[one.name], where.recommendation.params[one.name]]
+    ends = [*where.params[one.name], *(best.params[one.name] for best in where.recommended)]
     low, high = (float(one.parameter.encode(end(ends))[0]) for end in (min, max))
     margin = max(0.25 * (high - low), 0.02)
     low, high = max(low - margin, 0.0), min(high + margin, 1.0)
@@ -93,12 +93,12 @@ def _groups(where: OptimumPosterior) -> list[tuple[str, str, list[int]]]:
     """Name, color and samples of every place; what belongs to none comes last."""
     places = where.places[: len(PLACES)]
     if len(places) < 2:
-        return [("", BLUE, list(range(len(where))))]
+        return [("", BLUE, list(range(where.num_points)))]
     taken = {k for place in places for k in place.samples}
     groups = [
         (f"place {LETTERS[k]}: {place.share:.0%}", PLACES[k], list(place.samples)) for k, place in enumerate(places)
     ]
-    rest = [k for k in range(len(where)) if k not in taken]
+    rest = [k for k in range(where.num_points) if k not in taken]
     return [*groups, *([("elsewhere", GREY, rest)] if rest else [])]
 
 
@@ -106,7 +106,8 @@ def _said(optimizer: Optimizer, where: OptimumPosterior, shown: int) -> str:
     """In how many places it may be, and where they are."""
     count = len(optimizer.space.free)
     some = f"; {shown} of {count} parameters" if count > shown else ""
-    drawn = f"{len(where)} draws of it{some}"
+    points = f"{where.num_points} points of {len(where)} sampled Pareto sets"
+    drawn = f"{points if isinstance(where, FrontPosterior) else f'{len(where)} draws of it'}{some}"
     places = where.places
     if len(places) < 2:
         return drawn
@@ -126,7 +127,7 @@ def _histogram(
     for turn, (name, color, samples) in enumerate(groups):
         label = name if titled else ""
         counts, _edges = np.histogram(placed[samples], bins=edges)
-        shares = counts / len(where)
+        shares = counts / where.num_points
         if one.unordered or one.listed:
             middles = [(low + high) / 2 for low, high in pairwise(edges)]
             kept = [k for k, share in enumerate(shares) if share > 0.0 or len(groups) == 1]
@@ -136,13 +137,20 @@ def _histogram(
             marks.append(Bars(at, lengths, label, colors=(color,), thickness=width))
         else:
             marks.append(Line(edges, [*shares, shares[-1]], label, color, 1.2, steps=True, filled=True))
-    best = one.place(where.recommendation.params[one.name])
-    marks.append(Rule(best, "recommended", BLACK, dashed=True))
+    marks += _recommended(where, one)
     axis = one.axis
     if not one.listed:
         axis = Axis(axis.label, edges[0], edges[-1], axis.log, whole=axis.whole)
     title = short(_in_words(where, one.name), TITLE_LETTERS) if titled else ""
     return Panel(title, axis, Axis("share of the draws", 0.0, percent=True), tuple(marks))
+
+
+def _recommended(where: OptimumPosterior, one: Coordinate) -> list[Mark]:
+    """The recommended value as a line; those of several points as a row of them below the draws."""
+    places = [one.place(best.params[one.name]) for best in where.recommended]
+    if len(places) == 1:
+        return [Rule(places[0], "recommended", BLACK, dashed=True)]
+    return [Points(places, [0.0] * len(places), Kind.COMPROMISE)]
 
 
 def _in_words(where: OptimumPosterior, name: str) -> str:
@@ -166,10 +174,11 @@ def _cloud(
         marks.append(
             Points([xs[k] for k in samples], [ys[k] for k in samples], Kind.OPTIMUM, label, opacity=0.7, color=color)
         )
-    best = where.recommendation
-    note = recommended_note(optimizer, best.params, best.mean, best.sd)
-    x, y = across.place(best.params[across.name]), up.place(best.params[up.name])
-    marks.append(Points([x], [y], Kind.RECOMMENDED, notes=[note]))
+    points = where.recommended
+    kind = Kind.RECOMMENDED if len(points) == 1 else Kind.COMPROMISE
+    notes = [recommended_note(optimizer, best) for best in points]
+    x, y = ([one.place(best.params[one.name]) for best in points] for one in (across, up))
+    marks.append(Points(x, y, kind, notes=notes))
     return Panel("", across.axis, up.axis, tuple(marks))
 
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 BLUE, ORANGE, GREEN, SKY, PURPLE, YELLOW = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#cc79a7", "#f0e442"
-BLACK, GREY = "#222222", "#767676"
+BLACK, GREY, PALE = "#222222", "#767676", "#c8c8c8"
 """Colors that remain different for color-blind readers [Okabe and Ito, Color universal design, 2008]."""
 PLACES = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 """Those of the places where the optimum may be, in turn."""
@@ -36,6 +36,10 @@ class Kind(StrEnum):
     HERE = "this point"
     SURPRISE = "surprising"
     BEYOND = "beyond the axis"
+    INFEASIBLE = "infeasible"
+    NONDOMINATED = "not dominated"
+    COMPROMISE = "recommended compromise"
+    REFERENCE = "reference point"
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Line:
     """Whether its points are marked."""
     labels: tuple[str, ...] = ()
     """What stands above its points."""
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,10 @@ class Points:
     """Instead of the kind's own."""
     low: Numbers | None = None
     high: Numbers | None = None
+    """The ends of intervals along y."""
+    left: Numbers | None = None
+    right: Numbers | None = None
+    """And along x."""
     upright: bool = False
     """Drawn as upright strokes, for samples along an axis."""
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xstar.numerics.arrays import HostArray
-from xstar.numerics.rounding import with_digits, with_sd
+from xstar.numerics.rounding import with_sd
 from xstar.optimizer import Optimizer
-from xstar.trial import Trial
+from xstar.trial import Recommendation, Trial
+from xstar.views.figures.outputs import told_in_words, violated
 from xstar.views.figures.picture import Kind, Points
 
 MOST_POINTS = 400
@@ -51,13 +52,15 @@ def latest(optimizer: Optimizer, state: str) -> list[Trial]:
 def outcome(optimizer: Optimizer, trial: Trial) -> str:
     """Return what became of a trial, and its parameters, one a line."""
     said = {
-        "done": f"trial {trial.number}: {with_digits(trial.value or 0.0, 5)}",
+        "done": f"trial {trial.number}: {told_in_words(trial)}",
         "failed": f"trial {trial.number} failed: {trial.reason}",
         "pending": f"trial {trial.number} is running",
         "withdrawn": f"trial {trial.number} was withdrawn",
     }[trial.state]
-    params = optimizer.space.parameters
-    return "\n".join([said, *(f"{name} = {params[name].show(value)}" for name, value in trial.params.items())][:8])
+    params, goals = optimizer.space.parameters, optimizer.goals
+    bounds = [] if goals is None else violated(goals, trial.values)
+    point = [f"{name} = {params[name].show(value)}" for name, value in trial.params.items()]
+    return "\n".join([said, *bounds, *point][:8])
 
 
 def trial_points(
@@ -103,13 +106,13 @@ def focus(optimizer: Optimizer, share: float) -> Range:
     return Range(min(ends), max(ends))
 
 
-def colors_for(optimizer: Optimizer, surface: HostArray) -> Range:
+def colors_for(optimizer: Optimizer, surface: HostArray, share: float = COLORED) -> Range:
     """Return where the colors of predicted values end: at values that were told, and no wider than the surface.
 
     A prediction may be far from everything told where nothing is known; one such place would leave a single color for
     all that matters.
     """
-    told = focus(optimizer, COLORED)
+    told = focus(optimizer, share)
     plausible = optimizer.plausible
     best_first = sorted((float(np.min(surface)), float(np.max(surface))))
     if optimizer.direction.sign > 0.0:
@@ -122,8 +125,10 @@ def colors_for(optimizer: Optimizer, surface: HostArray) -> Range:
     return Range(low, high)
 
 
-def recommended_note(optimizer: Optimizer, params: Mapping[str, Any], mean: float, sd: float) -> str:
-    """Return what is said of the recommended point."""
-    lines = [f"recommended: {with_sd(mean, sd)}"]
-    lines += [f"{name} = {optimizer.space.parameters[name].show(value)}" for name, value in params.items()]
+def recommended_note(optimizer: Optimizer, best: Recommendation) -> str:
+    """Return what is said of a recommended point."""
+    told = ", ".join(f"{name} {output}" for name, output in best.outputs.items())
+    lines = [f"recommended: {told or with_sd(best.mean, best.sd)}"]
+    lines += [f"feasible with {best.feasibility:.0%}"] if best.feasibility < 1.0 else []
+    lines += [f"{name} = {optimizer.space.parameters[name].show(value)}" for name, value in best.params.items()]
     return "\n".join(lines[:8])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from xstar.numerics.arrays import HostArray
 from xstar.numerics.rounding import with_digits
 from xstar.optimizer import Optimizer
 from xstar.space import same
-from xstar.trial import Trial
+from xstar.trial import Recommendation, Trial
 from xstar.views.figures.coordinates import Coordinate, check_names, coordinate, held, most_sensitive, short
+from xstar.views.figures.outputs import studies_of, value_label
 from xstar.views.figures.picture import (
     BLUE,
     PURPLE,
@@ -38,7 +40,12 @@ MOST_PANELS = 4
 """Choices that have panels of their own; of more, those where the optimum most likely is."""
 WORST, ROOM = 0.1, 0.15
 """The quantile of the values from which on curves are shown, and the share of that range above and below."""
+ALL = 0.0
+"""The same of one of several outputs: what is bad for one may be the price of another."""
 VALUE, BITS = "predicted value", "bits"
+PREDICTED, TOLD = "What the model predicts", "What an evaluation tells about the optimum"
+MOST_COLUMNS = 3
+"""Of panels, where outputs have one each."""
 
 
 def draw_view(
@@ -100,6 +107,16 @@ class _Slice:
     axes: Sequence[Coordinate]
     split: Coordinate | None
 
+    @cached_property
+    def studies(self) -> list[tuple[str, Optimizer]]:
+        """The outputs, which have panels of their own."""
+        return studies_of(self.optimizer)
+
+    @property
+    def columns(self) -> int:
+        """Panels beside each other: those of the choices, or all outputs and the information."""
+        return min(len(self.studies) + 1, MOST_COLUMNS) if self.split is None else len(self.choices)
+
     @property
     def shown(self) -> list[str]:
         """The parameters that are not held."""
@@ -124,11 +141,11 @@ class _Slice:
         others = held(self.optimizer, self.at, self.shown)
         return "; ".join(filter(None, [others, faded if others else "", left_out, *more]))
 
-    def trials(self, choice: Mapping[str, Any], up: Any) -> list[Points]:
-        """The trials that belong into the panel of a choice."""
+    def trials(self, study: Optimizer, choice: Mapping[str, Any], up: Any) -> list[Points]:
+        """The trials of an output that belong into the panel of a choice."""
         first = self.axes[0]
         return trial_points(
-            self.optimizer,
+            study,
             lambda trial: first.place(trial.params[first.name]),
             up,
             shown=self.shown,
@@ -139,61 +156,64 @@ class _Slice:
     def sampled(self, choice: Mapping[str, Any]) -> list[int]:
         """The draws of the optimum that belong into the panel of a choice."""
         return [
-            k for k in range(len(self.where))
+            k for k in range(self.where.num_points)
             if all(same(self.where.params[name][k], value) for name, value in choice.items())
         ]  # fmt: skip
 
-    def best(self, choice: Mapping[str, Any], up: float | None = None) -> list[Points]:
-        """The recommendation, if it belongs into the panel of a choice and the slice goes through it."""
-        best = self.where.recommendation
-        space = self.optimizer.space
-        inside = all(same(best.params[name], value) for name, value in choice.items())
-        inside &= all(same(best.params[name], self.at[name]) for name in space.parameters if name not in self.shown)
-        if not inside:
+    def best(self, choice: Mapping[str, Any], up: Callable[[Recommendation], float]) -> list[Points]:
+        """What is recommended, as far as it belongs into the panel of a choice and the slice goes through it."""
+        fixed = {name: self.at[name] for name in self.optimizer.space.parameters if name not in self.shown}
+        found = [
+            best for best in self.where.recommended
+            if all(same(best.params[name], value) for name, value in {**fixed, **choice}.items())
+        ]  # fmt: skip
+        if not found:
             return []
-        first, last = self.axes[0], self.axes[-1]
-        height = last.place(best.params[last.name]) if up is None else up
-        note = recommended_note(self.optimizer, best.params, best.mean, best.sd)
-        return [Points([first.place(best.params[first.name])], [height], Kind.RECOMMENDED, notes=[note])]
+        first = self.axes[0]
+        kind = Kind.RECOMMENDED if len(self.where.recommended) == 1 else Kind.COMPROMISE
+        places = [first.place(best.params[first.name]) for best in found]
+        notes = [recommended_note(self.optimizer, best) for best in found]
+        return [Points(places, [up(best) for best in found], kind, notes=notes)]
 
     def curves(self) -> Picture:
         """Panels of values above, or left of, panels of information, over one parameter."""
         (one,) = self.axes
         values = one.grid(CURVE)
         places = [one.place(value) for value in values]
-        shown = focus(self.optimizer, WORST).wider(ROOM)
         above, below, highest, hidden = [], [], 1e-6, 0
         points = {
             k: [{**self.at, **choice, one.name: value} for value in values] for k, choice in enumerate(self.choices)
         }
         bits = {k: self.optimizer.information(rows) for k, rows in points.items()}
         highest = max(highest, *(float(np.max(found)) for found in bits.values()))
+        for name, study in self.studies:
+            shown = focus(study, ALL if name else WORST).wider(ROOM)
+            for k, choice in enumerate(self.choices):
+                marks, out = self._values(name, study, one, places, points[k], choice, shown)
+                hidden += out
+                title = self._heading(choice, PREDICTED, name)
+                above.append(Panel(title, one.axis, Axis(value_label(name), shown.low, shown.high), marks))
         for k, choice in enumerate(self.choices):
-            mean, _ = self.optimizer.predict(points[k])
-            low, high = self.optimizer.interval(points[k])
-            marks, out = self._values(one, places, mean, (low, high), choice, shown)
-            hidden += out
-            title = self._heading(choice, "What the model predicts")
-            above.append(Panel(title, one.axis, Axis("value", shown.low, shown.high), marks))
-            title = self._heading(choice, "What an evaluation tells about the optimum")
+            title = self._heading(choice, TOLD)
             axis = Axis("information, bits", -0.14 * highest, 1.08 * highest)
             below.append(Panel(title, one.axis, axis, self._told(one, places, bits[k], choice, highest)))
         plural = "value is" if hidden == 1 else "values are"
         beyond = f"{hidden} {plural} beyond the axis" if hidden else ""
-        columns = 2 if self.split is None else len(above)
-        size = (4.9, 3.7) if columns <= 2 else (3.7, 3.0)
-        return Picture(TITLE, self.said(beyond), (*above, *below), columns, size=size)
+        size = (4.9, 3.7) if self.columns <= 2 else (3.7, 3.0)
+        return Picture(TITLE, self.said(beyond), (*above, *below), self.columns, size=size)
 
-    def _heading(self, choice: Mapping[str, Any], otherwise: str) -> str:
-        return short(self.optimizer.space.show(choice), 40) if choice else otherwise
+    def _heading(self, choice: Mapping[str, Any], otherwise: str, output: str = "") -> str:
+        chosen = short(self.optimizer.space.show(choice), 40) if choice else ""
+        predicted = f"Predicted {short(output)}" if output else ""
+        return ", ".join(filter(None, [predicted, chosen])) or otherwise
 
     def _values(
-        self, one: Coordinate, places: list[float], mean: HostArray, interval: tuple[HostArray, HostArray],
+        self, output: str, study: Optimizer, one: Coordinate, places: list[float], points: list[dict[str, Any]],
         choice: Mapping[str, Any], shown: Range,
     ) -> tuple[tuple[Mark, ...], int]:  # fmt: skip
         """Marks of a panel of values, and how many results are beyond its axis."""
-        low, high = (np.clip(end, *shown.drawn) for end in interval)
-        middle = np.clip(mean, *shown.drawn)
+        low, high = (np.clip(end, *shown.drawn) for end in study.interval(points))
+        middle = np.clip(study.predict(points)[0], *shown.drawn)
         if one.unordered:
             curve: list[Mark] = [
                 Points(places, list(middle), Kind.HERE, VALUE, low=list(low), high=list(high), color=BLUE)
@@ -211,17 +231,19 @@ class _Slice:
             return edge if trial.value is None else float(np.clip(trial.value, edge, shown.high))
 
         inside, beyond = [], []
-        for trial in latest(self.optimizer, "done"):
+        for trial in latest(study, "done"):
             belongs = all(same(trial.params[name], value) for name, value in choice.items())
             if belongs and trial.value not in shown:
                 beyond.append(trial)
-        for mark in self.trials(choice, height):
+        for mark in self.trials(study, choice, height):
             inside.append(mark)
         if beyond:
-            notes = [outcome(self.optimizer, trial) for trial in beyond]
+            notes = [outcome(study, trial) for trial in beyond]
             x = [one.place(trial.params[one.name]) for trial in beyond]
             inside.append(Points(x, [height(trial) for trial in beyond], Kind.BEYOND, notes=notes))
-        best = self.best(choice, float(np.clip(self.where.recommendation.mean, *shown)))
+        best = self.best(
+            choice, lambda best: float(np.clip(best.outputs[output].mean if output else best.mean, *shown))
+        )
         return (*curve, *inside, *best), len(beyond)
 
     def _told(
@@ -231,7 +253,7 @@ class _Slice:
         sampled = [one.place(self.where.params[one.name][k]) for k in self.sampled(choice)]
         if one.unordered:
             curve: Mark = Points(places, list(bits), Kind.HERE, "information", color=PURPLE)
-            counts = np.bincount(np.array(sampled, dtype=np.int64), minlength=len(places)) / max(len(self.where), 1)
+            counts = np.bincount(np.array(sampled, dtype=np.int64), minlength=len(places)) / self.where.num_points
             names = [f"{share:.0%} of the sampled optima" for share in counts]
             return (curve, Points(places, [-0.07 * highest] * len(places), Kind.OPTIMUM, notes=names,
                                   opacity=[float(share) for share in counts]))  # fmt: skip
@@ -249,35 +271,40 @@ class _Slice:
         points = [
             {**self.at, **choice, first.name: a, second.name: b} for choice in self.choices for b in up for a in across
         ]
-        mean = self.optimizer.predict(points)[0].reshape(shape)
-        bits = self.optimizer.information(points).reshape(shape)
-        colors = colors_for(self.optimizer, mean)
-        most = max(float(np.max(bits)), 1e-6)
         cells = first.listed or second.listed
-        above: list[Panel] = []
-        below: list[Panel] = []
+        panels: list[Panel] = []
+        far: list[str] = []
+        for name, study in self.studies:
+            mean = study.predict(points)[0].reshape(shape)
+            far.append(self._far(study, mean))
+            colors = colors_for(study, mean, ALL) if name else colors_for(study, mean)
+            for k, choice in enumerate(self.choices):
+                field = Field(x, y, mean[k].tolist(), name or VALUE, *colors, cells=cells)
+                marks = (field, *self._marks(study, choice))
+                panels.append(Panel(self._heading(choice, PREDICTED, name), first.axis, second.axis, marks))
+        bits = self.optimizer.information(points).reshape(shape)
+        most = max(float(np.max(bits)), 1e-6)
         for k, choice in enumerate(self.choices):
-            marks: list[Mark] = [*self.trials(choice, lambda trial: second.place(trial.params[second.name]))]
-            sampled = self.sampled(choice)
-            if sampled:
-                xs = [first.place(self.where.params[first.name][i]) for i in sampled]
-                ys = [second.place(self.where.params[second.name][i]) for i in sampled]
-                marks.append(Points(xs, ys, Kind.OPTIMUM, opacity=0.7))
-            marks += self.best(choice)
-            for name, panels, z, ends, palette in (
-                (VALUE, above, mean[k], colors, "values"),
-                (BITS, below, bits[k], Range(0.0, most), "bits"),
-            ):
-                field = Field(x, y, z.tolist(), name, *ends, palette=palette, cells=cells)  # type: ignore[arg-type]
-                otherwise = "What the model predicts" if name == VALUE else "What an evaluation tells about the optimum"
-                panels.append(Panel(self._heading(choice, otherwise), first.axis, second.axis, (field, *marks)))
-        columns = 2 if self.split is None else len(above)
-        size = (5.6, 4.3) if columns <= 2 else (4.2, 3.5)
-        return Picture(TITLE, self.said(self._far(mean)), (*above, *below), columns, size=size)
+            field = Field(x, y, bits[k].tolist(), BITS, 0.0, most, palette="bits", cells=cells)
+            marks = (field, *self._marks(self.studies[0][1], choice))
+            panels.append(Panel(self._heading(choice, TOLD), first.axis, second.axis, marks))
+        size = (5.6, 4.3) if self.columns <= 2 else (4.2, 3.5)
+        return Picture(TITLE, self.said(*dict.fromkeys(far)), tuple(panels), self.columns, size=size)
 
-    def _far(self, mean: HostArray) -> str:
+    def _marks(self, study: Optimizer, choice: Mapping[str, Any]) -> list[Mark]:
+        """Trials, sampled optima and what is recommended, over two parameters."""
+        first, second = self.axes
+        marks: list[Mark] = [*self.trials(study, choice, lambda trial: second.place(trial.params[second.name]))]
+        sampled = self.sampled(choice)
+        if sampled:
+            xs = [first.place(self.where.params[first.name][i]) for i in sampled]
+            ys = [second.place(self.where.params[second.name][i]) for i in sampled]
+            marks.append(Points(xs, ys, Kind.OPTIMUM, opacity=0.7))
+        return [*marks, *self.best(choice, lambda best: second.place(best.params[second.name]))]
+
+    def _far(self, study: Optimizer, mean: HostArray) -> str:
         """What is said if predictions leave the range that anything supports."""
-        low, high = self.optimizer.plausible
+        low, high = study.plausible
         far = (mean < low) | (mean > high)
         if not far.any():
             return ""

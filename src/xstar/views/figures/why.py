@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from xstar.numerics.arrays import HostArray
 from xstar.optimizer import Optimizer
 from xstar.trial import Trial, TrialLike
-from xstar.views.figures.coordinates import coordinate, short
+from xstar.views.figures.coordinates import Coordinate, coordinate, short
+from xstar.views.figures.outputs import studies_of, value_label
 from xstar.views.figures.picture import BLUE, PURPLE, Axis, Band, Bars, Kind, Line, Mark, Panel, Picture, Points
 from xstar.views.figures.trials import focus, trial_points
 from xstar.views.figures.view import CURVE, ROOM, VALUE, WORST
@@ -32,36 +37,58 @@ def draw_why(optimizer: Optimizer, trial: TrialLike) -> Picture:
     ranked = sorted(lines, key=lambda name: -float(np.ptp(lines[name][-1])))[:MOST_PANELS]
     shown = [name for name in optimizer.space.parameters if name in ranked]
     highest = max([explained.bits, 1e-6, *(float(np.max(lines[name][-1])) for name in shown)])
-    span = focus(before, WORST).wider(ROOM)
-    above, below = [], []
-    for name in shown:
-        one, values, points, bits = lines[name]
-        places = [one.place(value) for value in values]
-        mean = np.clip(before.predict(points)[0], *span.drawn)
-        low, high = (np.clip(end, *span.drawn) for end in before.interval(points))
-        here = one.place(params[name])
-        marks: list[Mark] = [*trial_points(
-            before, lambda told, one=one: one.place(told.params[one.name]),  # type: ignore[misc]
-            lambda told: span.low if told.value is None else float(np.clip(told.value, *span)), shown=[name], at=params,
-        )]  # fmt: skip
-        few = one.listed or len(places) <= 40
-        curve: list[Mark] = [
-            Band(places, low.tolist(), high.tolist(), "95 % of the function"),
-            Line(places, mean.tolist(), VALUE, marked=few),
-        ]
-        tells: Mark = Line(places, bits.tolist(), INFORMATION, PURPLE, filled=True, marked=few)
-        if one.unordered:  # there is nothing between choices
-            ends = {"low": low.tolist(), "high": high.tolist()}
-            curve = [Points(places, mean.tolist(), Kind.HERE, VALUE, color=BLUE, **ends)]
-            tells = Bars(places, bits.tolist(), INFORMATION, (PURPLE,), thickness=0.5)
-        height_here = float(np.clip(explained.mean, *span))
-        above.append(
-            Panel("", one.axis, Axis("value", *span), (*curve, *marks, Points([here], [height_here], Kind.HERE)))
-        )
-        shown_bits = (tells, Points([here], [explained.bits], Kind.HERE))
-        below.append(Panel("", one.axis, Axis("information, bits", 0.0, 1.08 * highest), shown_bits))
+    chosen = [lines[name] for name in shown]
+    above = [
+        _predicted(study, params, one, points, explained.outputs[name].mean if name else explained.mean, name)
+        for name, study in studies_of(before)
+        for one, _, points, _ in chosen
+    ]
+    below = [_told(one, values, bits, params, explained.bits, highest) for one, values, _, bits in chosen]
     said = "; ".join(f"{label}: {text}" for label, text in explained.lines)
     more = len(lines) - len(shown)
     rest = f"; along {more} more, the information changes less" if more else ""
     title = f"{TITLE}: {short(optimizer.space.show(params), 90)}"
     return Picture(title, said + rest, (*above, *below), max(len(shown), 1), size=(3.6, 2.8))
+
+
+def _predicted(
+    study: Optimizer, params: Mapping[str, Any], one: Coordinate, points: list[dict[str, Any]], mean_here: float,
+    output: str,
+) -> Panel:  # fmt: skip
+    """What is predicted of an output along a parameter."""
+    span = focus(study, WORST).wider(ROOM)
+    places = [one.place(point[one.name]) for point in points]
+    mean = np.clip(study.predict(points)[0], *span.drawn)
+    low, high = (np.clip(end, *span.drawn) for end in study.interval(points))
+    marks = trial_points(
+        study,
+        lambda told: one.place(told.params[one.name]),
+        lambda told: span.low if told.value is None else float(np.clip(told.value, *span)),
+        shown=[one.name],
+        at=params,
+    )
+    curve: list[Mark] = [
+        Band(places, low.tolist(), high.tolist(), "95 % of the function"),
+        Line(places, mean.tolist(), VALUE, marked=_is_sparse(one, places)),
+    ]
+    if one.unordered:  # there is nothing between choices
+        ends = {"low": low.tolist(), "high": high.tolist()}
+        curve = [Points(places, mean.tolist(), Kind.HERE, VALUE, color=BLUE, **ends)]
+    here = Points([one.place(params[one.name])], [float(np.clip(mean_here, *span))], Kind.HERE)
+    return Panel("", one.axis, Axis(value_label(output), *span), (*curve, *marks, here))
+
+
+def _told(
+    one: Coordinate, values: list[Any], bits: HostArray, params: Mapping[str, Any], bits_here: float, highest: float
+) -> Panel:
+    """What an evaluation tells along a parameter."""
+    places = [one.place(value) for value in values]
+    tells: Mark = Line(places, bits.tolist(), INFORMATION, PURPLE, filled=True, marked=_is_sparse(one, places))
+    if one.unordered:
+        tells = Bars(places, bits.tolist(), INFORMATION, (PURPLE,), thickness=0.5)
+    here = Points([one.place(params[one.name])], [bits_here], Kind.HERE)
+    return Panel("", one.axis, Axis("information, bits", 0.0, 1.08 * highest), (tells, here))
+
+
+def _is_sparse(one: Coordinate, places: list[float]) -> bool:
+    return one.listed or len(places) <= 40

@@ -7,6 +7,7 @@ import platform
 from xstar.numerics.rounding import with_digits
 from xstar.optimizer import Optimizer
 from xstar.version import __version__, installed
+from xstar.views.figures.outputs import studies_of
 from xstar.views.ranges import range_in_words
 from xstar.views.report.findings import Findings
 from xstar.views.report.markup import element, row, section, table, text
@@ -34,18 +35,43 @@ def facts(findings: Findings) -> str:
 
 
 def _settings(optimizer: Optimizer) -> list[tuple[str, str]]:
-    noise = optimizer.noise
     settings = [
-        ("direction", text(str(optimizer.goals or optimizer.direction))),
+        *_goals(optimizer),
         ("method", text(optimizer.method_name)),
         ("kernel", text(_kernel(optimizer))),
         ("seed", text(optimizer.seed)),
-        ("noise", "learned" if noise is None else f"standard deviation {with_digits(noise, 6)}, as told"),
+        ("noise", text("; ".join(_noises(optimizer)))),
         ("initial points", str(optimizer.num_initial)),
     ]
     if optimizer.compute != "numpy":
         settings.append(("computed by", text(optimizer.compute)))
     return settings
+
+
+def _goals(optimizer: Optimizer) -> list[tuple[str, str]]:
+    """What is wanted."""
+    goals = optimizer.goals
+    if goals is None:
+        return [("direction", text(optimizer.direction))]
+    wanted = [
+        f"{item.direction} {name}" + ("" if item.reference is None else f", of interest from {item.reference:g} on")
+        for name, item in goals.objectives.items()
+    ]
+    bounds = [f"{name} {item}" for name, item in goals.constraints.items()]
+    return [
+        ("objectives" if goals.several else "objective", text("; ".join(wanted))),
+        *([("constraints", text("; ".join(bounds)))] if bounds else []),
+    ]
+
+
+def _noises(optimizer: Optimizer) -> list[str]:
+    """What is known of the noise; of several outputs, one by one if it is not the same for all."""
+    noises = {
+        name: "learned" if study.noise is None else f"standard deviation {with_digits(study.noise, 6)}, as told"
+        for name, study in studies_of(optimizer)
+    }
+    same = len(set(noises.values())) == 1
+    return list(noises.values())[:1] if same else [f"{name}: {said}" for name, said in noises.items()]
 
 
 def _kernel(optimizer: Optimizer) -> str:

@@ -19,12 +19,12 @@ LEGIBLE, LARGEST = 62.0, 100.0
 """CSS pixels that an inch of such a picture has at least, and at most."""
 
 FIELDS = (
-    "Colors say which value the model predicts and, in the second panel, how much an evaluation would tell about where "
+    "Colors say which value the model predicts and, in the last panel, how much an evaluation would tell about where "
     "the optimum is, which may be wherever the sampled optima are."
 )
 CURVES = (
     "The line is the predicted value, and with 95 % probability the function is in the band around it; where the "
-    "second curve is high, an evaluation would tell much about where the optimum is."
+    "last curve is high, an evaluation would tell much about where the optimum is."
 )
 COMBINATIONS = (
     "A row is a combination of choices: how much an evaluation of it would tell about which one is best, and which "
@@ -38,6 +38,10 @@ PAIRS = (
     "Each dot is a place where the optimum may be, given all results: a small cloud says that it is known, several "
     "clouds that it is not known which of them has it."
 )
+PARETO_SETS = (
+    "Draws of the parameters that the best compromises have, given all results; the stars are the recommended ones. "
+    "Where draws are and no star is, compromises may be missing that nobody knows yet."
+)
 MARGINALS = (
     "High bars are where the optimum probably is, given all results; a parameter whose bars cover its whole range is "
     "not known yet, or does not matter."
@@ -45,6 +49,23 @@ MARGINALS = (
 IMPORTANCE = (
     "A parameter with a long bar matters for the value or, in the second panel, for what an evaluation would tell "
     "about the optimum; a long stroke says that little is known of how much."
+)
+FRONT = (
+    "Every point is a trial with its values. The stars are the compromises to choose from, as the model predicts them, "
+    "and the faint steps are fronts that agree with all results: where they are far from the recommended one, better "
+    "compromises may be found. Hypervolumes are what lies between a front and the reference point."
+)
+BOUND = (
+    "Every point is a trial with its values; beyond the dashed line it is infeasible. The star is the recommended "
+    "point as the model predicts it, and the dots are where the best feasible point may be, given all results."
+)
+VOLUMES = (
+    "How much the values told dominate, which noise makes a little more than is true, and what was recommended at the "
+    "time, as it was predicted; then the share that was left to gain beyond that: it is time to stop when the upper "
+    "line is below what matters to you."
+)
+IMPORTANCE_OF_OUTPUTS = (
+    "A parameter with a long bar matters for that output; a long stroke says that little is known of how much."
 )
 CALIBRATION = (
     "Every value is predicted from all the others: if the model is right, nineteen of twenty strokes cross the "
@@ -66,19 +87,21 @@ def _drawn(findings: Findings) -> Iterator[tuple[Picture, str]]:
     optimizer, where = findings.optimizer, findings.where
     if where is None:
         return
-    free = optimizer.space.free
+    free, goals = optimizer.space.free, optimizer.goals
+    if goals is not None and len(goals.names) > 1:
+        yield figures.draw_front(optimizer, where=where), FRONT if goals.several else BOUND
     if free:
         model = figures.draw_model(optimizer, None, where)
         fields = any(isinstance(mark, Field) for panel in model.panels for mark in panel.marks)
         yield model, COMBINATIONS if all_listed(optimizer) else FIELDS if fields else CURVES
-    yield figures.draw_convergence(optimizer), CONVERGENCE
+    yield figures.draw_convergence(optimizer), VOLUMES if goals is not None and goals.several else CONVERGENCE
     if len(free) > 1 and (len(free) <= MOST_PAIRED or len(where.places) > 1):
-        yield figures.draw_pairs(optimizer, None, where), PAIRS
+        yield figures.draw_pairs(optimizer, None, where), PAIRS if findings.front is None else PARETO_SETS
     elif free:
-        yield figures.draw_marginals(optimizer, where), MARGINALS
+        yield figures.draw_marginals(optimizer, where), MARGINALS if findings.front is None else PARETO_SETS
     if len(free) > 1:
-        yield figures.draw_importance(optimizer), IMPORTANCE
-    if findings.calibration is not None and len(findings.calibration):
+        yield figures.draw_importance(optimizer), IMPORTANCE if goals is None else IMPORTANCE_OF_OUTPUTS
+    if findings.calibrations:
         yield figures.draw_calibration(optimizer), CALIBRATION
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xstar.files.frames import columns_of, csv_of
@@ -11,6 +12,7 @@ from xstar.numerics.rounding import with_digits
 from xstar.optimizer import Optimizer
 from xstar.space import Integer, Ordinal, Parameter, Real
 from xstar.trial import Trial
+from xstar.views.figures.outputs import violated
 from xstar.views.report.findings import Findings
 from xstar.views.report.markup import element, section, table, text
 from xstar.views.report.words import STATES
@@ -26,40 +28,32 @@ def trials(findings: Findings) -> str:
     if not count:
         return section("Trials", element("p", "There are none yet."))
     parameters = optimizer.space.parameters
-    noisy = optimizer.goals is None and any(trial.sd is not None for trial in shown)
-    remarks = {trial.number: "; ".join(_remarks(findings, trial)) for trial in shown}
-    remarkable = any(remarks.values())
+    outputs = ("value",) if optimizer.goals is None else optimizer.goals.names
+    noisy = {name for trial in shown for name, sd in _sds(optimizer, trial).items() if sd is not None}
     remarks = {trial.number: "; ".join(_remarks(findings, trial)) for trial in shown}
     remarkable = any(remarks.values())
     head = [
         _heading("trial", numeric=True),
         *(_heading(name, parameter.unit, numeric=_is_numeric(parameter)) for name, parameter in parameters.items()),
-        *(_heading(name, numeric=True) for name in _outputs(optimizer)),
-        *([_heading("sd", numeric=True)] if noisy else []),
+        *(
+            _heading(column, numeric=True)
+            for name in outputs
+            for column in (name, *([_sd_of(optimizer, name)] if name in noisy else []))
+        ),
         *map(_heading, ["state", *(["remarks"] if remarkable else []), "suggested by"]),
     ]
-    rows = [_row(optimizer, trial, noisy, remarks[trial.number] if remarkable else None) for trial in shown]
+    rows = [_row(optimizer, trial, outputs, noisy, remarks[trial.number] if remarkable else None) for trial in shown]
     which = f"{len(shown)} of {count} trials: the latest ones, and those that this page speaks of"
     caption = "All trials" if len(shown) == count else which
-    wide = " wide" if len(parameters) > MANY else ""
+    wide = " wide" if len(parameters) + len(outputs) - 1 > MANY else ""
     return section("Trials", element("p", _download(optimizer)), table(head, rows, caption, f"sortable{wide}"))
-
-
-def _outputs(optimizer: Optimizer) -> tuple[str, ...]:
-    """The headings of what was told."""
-    return ("value",) if optimizer.goals is None else optimizer.goals.names
-
-
-def _values(optimizer: Optimizer, trial: Trial) -> list[float | None]:
-    """What was told of a trial, below these."""
-    return [trial.value] if optimizer.goals is None else [trial.values.get(name) for name in optimizer.goals.names]
 
 
 def _download(optimizer: Optimizer) -> str:
     """A link with the file in it, so that it works wherever the page does."""
     outputs = None if optimizer.goals is None else optimizer.goals.names
-    cells = (cells_of(trial, outputs) for trial in optimizer.trials)
-    data = csv_of(cells, columns_of(optimizer.space.parameters, outputs))
+    rows = (cells_of(trial, outputs) for trial in optimizer.trials)
+    data = csv_of(rows, columns_of(optimizer.space.parameters, outputs))
     encoded = base64.b64encode(data.encode("utf-8-sig", "replace")).decode()  # marked as UTF-8, for spreadsheets
     count = len(optimizer.trials)
     which = "the trial" if count == 1 else f"all {count} trials"
@@ -76,14 +70,33 @@ def _is_numeric(parameter: Parameter) -> bool:
     return isinstance(parameter, Integer | Real)
 
 
-def _row(optimizer: Optimizer, trial: Trial, noisy: bool, remarks: str | None) -> str:
+def _values(optimizer: Optimizer, trial: Trial) -> Mapping[str, float | None]:
+    return {"value": trial.value} if optimizer.goals is None else trial.values
+
+
+def _sds(optimizer: Optimizer, trial: Trial) -> Mapping[str, float | None]:
+    return {"value": trial.sd} if optimizer.goals is None else trial.sds
+
+
+def _sd_of(optimizer: Optimizer, name: str) -> str:
+    return "sd" if optimizer.goals is None else f"{name} sd"
+
+
+def _row(optimizer: Optimizer, trial: Trial, outputs: Sequence[str], noisy: set[str], remarks: str | None) -> str:
     parameters = optimizer.space.parameters
+    values, sds = _values(optimizer, trial), _sds(optimizer, trial)
     how = [trial.diagnostics.get(key) for key in ("method", "purpose")]
     cells = [
         element("th", str(trial.number), scope="row", id=f"trial-{trial.number}"),
         *(_cell(parameters[name], value) for name, value in trial.params.items()),
-        *(_number(value, 6) for value in _values(optimizer, trial)),
-        *([_number(trial.sd, 2)] if noisy else []),
+        *(
+            cell
+            for name in outputs
+            for cell in (
+                _number(values.get(name), 6, is_met=_is_met(optimizer, name, values.get(name))),
+                *([_number(sds.get(name), 2)] if name in noisy else []),
+            )
+        ),
         element("td", STATES[trial.state]),
         *([] if remarks is None else [element("td", text(remarks), class_="remarks")]),
         element("td", text(", ".join(filter(None, how)) or "told"), class_="plain"),
@@ -98,16 +111,25 @@ def _cell(parameter: Parameter, value: Any) -> str:
     return element("td", shown, class_="number" if _is_numeric(parameter) else None)
 
 
-def _number(value: float | None, digits: int) -> str:
-    return element("td", "" if value is None else with_digits(value, digits), class_="number")
+def _is_met(optimizer: Optimizer, name: str, value: float | None) -> bool:
+    """Whether a value is within the bound of its output, if it has one."""
+    bound = None if optimizer.goals is None else optimizer.goals.constraints.get(name)
+    return bound is None or value is None or bound.is_met(value)
+
+
+def _number(value: float | None, digits: int, *, is_met: bool = True) -> str:
+    kind = "number" if is_met else "number infeasible"
+    return element("td", "" if value is None else with_digits(value, digits), class_=kind)
 
 
 def _remarks(findings: Findings, trial: Trial) -> list[str]:
-    observed = findings.optimizer.best_observed
+    observed, goals = findings.optimizer.best_observed, findings.optimizer.goals
     numbers = {
         "recommended": {one.number for one in findings.evaluated},
+        "not dominated": set() if findings.front is None else {one.number for one in findings.front.trials},
         "best observed": {observed.number} if observed is not None else set(),
-        "surprising": {one.number for one in findings.surprises},
+        "surprising": {surprise.trial.number for surprise in findings.surprises},
     }
     said = [remark for remark, those in numbers.items() if trial.number in those]
+    said += [] if goals is None else violated(goals, trial.values)
     return said if trial.reason is None else [*said, trial.reason]

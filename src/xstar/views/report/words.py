@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 from xstar.beliefs import MOST_SHOWN, OptimumPosterior, ParetoFront
 from xstar.errors import TrialError
+from xstar.goals import Goals
 from xstar.numerics.rounding import between, with_digits, with_sd
-from xstar.trial import Recommendation, State, Trial
-from xstar.views.report.findings import Findings
+from xstar.trial import State, Trial
+from xstar.views.figures.outputs import told_in_words
+from xstar.views.report.findings import Findings, Surprise
 from xstar.views.report.markup import element, listed, row, section, table, text
 
 MOST_IN_A_SENTENCE = 6
 """Parameters that a sentence names; more are in the table below it only."""
+SURE = 0.995
+"""A probability of feasibility that is as good as one."""
+LIKELY = 0.5
+"""The probability from which on a recommended point is taken for feasible."""
+PLUS_MINUS = "± is one standard deviation of the function, not of another noisy evaluation."
 MOST_LISTED = 12
 """Surprises that are listed."""
 STATES: dict[State, str] = {"done": "done", "failed": "failed", "pending": "running", "withdrawn": "withdrawn"}
@@ -23,42 +31,102 @@ STATES: dict[State, str] = {"done": "done", "failed": "failed", "pending": "runn
 def answer(findings: Findings) -> str:
     """Return what is recommended, how sure that is, and why the run ended."""
     where = findings.where
-    if findings.optimizer.goals is not None and any(trial.state == "done" for trial in findings.optimizer.trials):
-        return _of_outputs(findings)
     if where is None:
         return _no_answer(findings)
-    best, space, direction = where.recommendation, findings.optimizer.space, findings.optimizer.direction
+    if findings.front is not None:
+        return _compromises(findings, findings.front)
+    best, space, goals = where.recommendation, findings.optimizer.space, findings.optimizer.goals
+    aim = f"To {findings.optimizer.direction} the value" if goals is None else f"To {_wanted(goals)}"
     free = [name for name in space.parameters if name in space.free]
     if not free:
         point = "There is one point only"
     elif len(free) <= MOST_IN_A_SENTENCE:
         shown = space.show({name: best.params[name] for name in free})
-        point = f"To {direction} the value, use {element('strong', text(shown))}"
+        point = f"{aim}, use {element('strong', text(shown))}"
     else:
-        point = f"To {direction} the value, use {element('strong', 'the values in the table')} below"
-    sentences = (
-        f"{point}. The value there is {element('strong', text(best.value_in_words))}; "
-        "± is one standard deviation of the function, not of another noisy evaluation."
-    )
+        point = f"{aim}, use {element('strong', 'the values in the table')} below"
+    if goals is not None and best.feasibility < LIKELY:
+        point = f"No point is likely to be feasible yet, and this one is the likeliest. {point}"
+    there = "The value there is" if goals is None else "There, the model predicts"
+    sentences = f"{point}. {there} {element('strong', text(best.value_in_words))}; {PLUS_MINUS}"
     return element("p", sentences, class_="lead") + _facts(findings) + (_parameters(findings) if free else "")
 
 
-def _of_outputs(findings: Findings) -> str:
-    """What is recommended for several outputs, and where it may be, or why that cannot be said yet."""
-    optimizer = findings.optimizer
-    assert optimizer.goals is not None, "of a study of several outputs"
-    try:
-        found: Recommendation | ParetoFront = optimizer.pareto() if optimizer.goals.several else optimizer.recommend()
-        said = [element("pre", text(str(found))), element("pre", text(str(optimizer.where())))]
-    except TrialError as error:
-        said = [element("p", text(f"Nothing can be recommended yet: {error}"))]
-    return element("p", text(f"To {optimizer.goals}:"), class_="lead") + "".join(said) + _defined(_course(findings))
+def _wanted(goals: Goals) -> str:
+    """What is wanted of all outputs."""
+    *others, last = [f"{item.direction} {name}" for name, item in goals.objectives.items()]
+    bounds = [f"{name} {item}" for name, item in goals.constraints.items()]
+    wanted = text(f"{', '.join(others)} and {last}" if others else last)
+    return f"{wanted} with {text(' and '.join(bounds))}" if bounds else wanted
+
+
+def _compromises(findings: Findings, front: ParetoFront) -> str:
+    """The answer where there are several objectives: a table of what to choose from."""
+    assert findings.where is not None
+    where, goals = findings.where, front.goals
+    count = len(front)
+    likely = max(point.feasibility for point in front.recommended) >= LIKELY
+    several = element("strong", "one point" if count == 1 else f"{count} compromises")
+    lead = f"To {_wanted(goals)}, there {'is' if count == 1 else 'are'} {several} to choose from, in the table below"
+    if not likely:
+        lead = f"No point is likely to be feasible yet; to {_wanted(goals)}, the likeliest one is in the table below"
+    facts = []
+    tested = sum(point.confirmed for point in front.recommended)
+    facts.append(("Evaluated", f"{tested} of {count}; evaluate a point before you rely on it"))
+    if not _all_sure(front):
+        least = min(point.feasibility for point in front.recommended)
+        facts.append(("Feasible", f"with a probability of {least:.0%}{' or more' if count > 1 else ''}"))
+    if findings.optimizer.space.free and likely:
+        left = f"{where.left_in_words}: how much more the best compromises may dominate than the recommended ones"
+        facts.append(("Left to gain", text(left)))
+        if where.surprise:
+            facts.append(("Take care", text(where.surprise)))
+    if front.trials:
+        start = ", ".join(f"{name} {with_digits(value, 3)}" for name, value in front.reference.items())
+        said = text(f"{with_digits(front.hypervolume, 4)}, measured from {start}")
+        facts.append(("Hypervolume", f"{said}: what the trials dominate"))
+        facts.append(("Not dominated", f"{_links(findings, front.trials)}, by the values told"))
+    elif goals.constraints:
+        facts.append(("Not dominated", "no trial is within all bounds"))
+    return element("p", f"{lead}; {PLUS_MINUS}", class_="lead") + _defined([*facts, *_course(findings)]) + _front(
+        findings, front
+    )  # fmt: skip
+
+
+def _all_sure(front: ParetoFront) -> bool:
+    return all(point.feasibility >= SURE for point in front.recommended)
+
+
+def _front(findings: Findings, front: ParetoFront) -> str:
+    """The recommended compromises, the best one in the first objective first."""
+    space = findings.optimizer.space
+    free = [name for name in space.parameters if name in space.free]
+    chance = [] if _all_sure(front) else ["feasible"]
+    head = ["compromise", *map(text, front.goals.names), *map(text, free), *chance, "evaluated"]
+    rows = []
+    for k, point in enumerate(front.in_order):
+        trials = findings.evaluated_at(point.params)
+        cells = [
+            *(text(output) for output in point.outputs.values()),
+            *(text(space.parameters[name].show(point.params[name])) for name in free),
+            *([] if _all_sure(front) else [f"{point.feasibility:.0%}"]),
+            _links(findings, trials) if trials else "not yet",
+        ]
+        rows.append(row(str(k + 1), *cells))
+    return table(head, rows, "Recommended compromises, with what the model predicts of all outputs", "texts")
 
 
 def _no_answer(findings: Findings) -> str:
-    trials = findings.optimizer.trials
+    optimizer = findings.optimizer
+    trials = optimizer.trials
     failed = [trial for trial in trials if trial.state == "failed"]
     said = "Nothing can be recommended yet: no value has been told."
+    if optimizer.goals is not None and any(trial.values for trial in trials):
+        told = {name for trial in trials for name in trial.values}
+        missing = ", ".join(name for name in optimizer.goals.names if name not in told)
+        return element(
+            "p", text(f"Nothing can be recommended yet: nothing has been told of {missing}."), class_="lead"
+        ) + _defined(_course(findings))
     if failed:
         common, count = Counter(trial.reason for trial in failed).most_common(1)[0]
         which = "The evaluation" if len(failed) == 1 else f"All {len(failed)} evaluations"
@@ -75,19 +143,23 @@ def _facts(findings: Findings) -> str:
         evaluated = f"yes, in {_links(findings, findings.evaluated)}"
     elif best.confirmed:
         evaluated = "yes"
-    elif observed is None:
+    elif observed is None and findings.optimizer.goals is None:
         evaluated = "not yet; all values told are of points outside the space"
+    elif observed is None:
+        evaluated = "not yet: evaluate the recommended point before you rely on it. No trial is within all bounds"
     else:
-        tested = findings.optimizer.recommend(tested=True)
-        evaluated = (
-            "not yet: evaluate the recommended point before you rely on it. The best of the points that were "
-            f"evaluated has the value {text(with_sd(tested.mean, tested.sd))}, at "
-            f"{text(findings.optimizer.space.show(tested.params))}"
-        )
+        evaluated = "not yet: evaluate the recommended point before you rely on it."
+        with suppress(TrialError):  # told within all bounds, no point need be likely to be
+            tested = findings.optimizer.recommend(tested=True)
+            evaluated = (
+                f"{evaluated} The best of the points that were evaluated has the value "
+                f"{text(with_sd(tested.mean, tested.sd))}, at {text(findings.optimizer.space.show(tested.params))}"
+            )
     facts = [("Evaluated", evaluated)]
-    if best.feasibility < 1.0:
+    likely = best.feasibility >= LIKELY
+    if best.feasibility < (1.0 if findings.optimizer.goals is None else SURE):
         facts.append(("Feasible", f"with a probability of {best.feasibility:.0%}"))
-    if findings.optimizer.space.free:
+    if findings.optimizer.space.free and (likely or findings.optimizer.goals is None):
         left = f"{where.left_in_words}: how much better than the recommended point the optimum may be"
         facts.append(("Left to gain", text(left)))
         if where.surprise:
@@ -98,9 +170,7 @@ def _facts(findings: Findings) -> str:
             )
     if observed is not None:
         lucky = "; one value, with noise the luckiest draw"
-        facts.append(
-            ("Best observed", f"{text(with_digits(observed.value or 0.0, 6))}, in {findings.link(observed)}{lucky}")
-        )
+        facts.append(("Best observed", f"{text(told_in_words(observed, 6))}, in {findings.link(observed)}{lucky}"))
     return _defined([*facts, *_course(findings)])
 
 
@@ -141,35 +211,30 @@ def _elsewhere(where: OptimumPosterior) -> str:
 
 def surprises(findings: Findings) -> str:
     """Return which values the model did not expect, and what that may mean."""
-    found = findings.calibration
-    if findings.optimizer.goals is not None:
-        return ""
-    if found is None or not len(found):
+    found = list(findings.calibrations.values())
+    if not found:
         said = "Nothing can be predicted from nothing: this needs three values."
         return section("Surprises of the model", element("p", said))
-    inside = int(found.inside.sum())
-    said = f"Each value is predicted from all the others. {inside} of {len(found)} are within their 95 % intervals"
+    inside, count = sum(int(one.inside.sum()) for one in found), sum(map(len, found))
+    said = f"Each value is predicted from all the others. {inside} of {count} are within their 95 % intervals"
     if not findings.surprises:
         return section("Surprises of the model", element("p", f"{said}: nothing surprised the model."))
     meant = (
         "One in twenty is expected to be outside. A value far outside may be a slip of the pen, an evaluation that "
         "went wrong, or a place where the function is other than the model thinks."
     )
-    listing = [_surprise(findings, trial) for trial in findings.surprises[:MOST_LISTED]]
+    listing = [_surprise(findings, surprise) for surprise in findings.surprises[:MOST_LISTED]]
     more = len(findings.surprises) - len(listing)
     rest = [element("p", f"And {more} more, which are marked in the table.")] if more else []
     return section("Surprises of the model", element("p", f"{said}. {meant}"), listed(listing), *rest)
 
 
-def _surprise(findings: Findings, trial: Trial) -> str:
-    assert findings.calibration is not None
-    found = findings.calibration
-    k = [one.number for one in found.trials].index(trial.number)
-    low, high = between(float(found.low[k]), float(found.high[k]))
-    z = float(found.z[k])
+def _surprise(findings: Findings, surprise: Surprise) -> str:
+    low, high = between(surprise.low, surprise.high)
+    z = surprise.z
     how = f"{'better' if z > 0.0 else 'worse'} than predicted by {abs(z):.2g} standard deviations"
-    value = text(with_digits(trial.value or 0.0, 6))
-    return f"{findings.link(trial)}: {value}, where {low} to {high} was predicted; {how}"
+    value = text(f"{surprise.output} {with_digits(surprise.value, 6)}".lstrip())
+    return f"{findings.link(surprise.trial)}: {value}, where {low} to {high} was predicted; {how}"
 
 
 def _links(findings: Findings, trials: tuple[Trial, ...]) -> str:
