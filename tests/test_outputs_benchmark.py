@@ -317,7 +317,8 @@ class TestOurs:
             return types.SimpleNamespace(params=dict.fromkeys(self.space.parameters, 0.5))
 
         def pareto(self):
-            return types.SimpleNamespace(recommended=[dict.fromkeys(self.space.parameters, x) for x in (0.25, 0.75)])
+            points = (dict.fromkeys(self.space.parameters, x) for x in (0.25, 0.75))
+            return types.SimpleNamespace(recommended=[types.SimpleNamespace(params=params) for params in points])
 
     @pytest.fixture(autouse=True)
     def stub(self, monkeypatch):
@@ -341,6 +342,8 @@ class TestOurs:
 
     def test_several_objectives(self):
         session = peers.begin("xstar", problem("branin-currin"), 0, 6)
-        assert session.opt.settings["objectives"] == {"branin": "minimize", "currin": "minimize"}
+        assert session.opt.settings["objectives"] == {
+            "branin": xstar.Objective("minimize", 18.0), "currin": xstar.Objective("minimize", 6.0)
+        }  # fmt: skip
         assert "constraints" not in session.opt.settings
         assert session.recommend().tolist() == [[0.25, 0.25], [0.75, 0.75]]

@@ -553,13 +553,15 @@ def test_models_are_fitted_once_for_the_same_results(monkeypatch):
 
 # Pictures
 
+PICTURES = [f"xstar-{name}" for name in ("front", "information", "optimum", "importance", "calibration", "regret")]
+
 
 @pytest.mark.parametrize(
     "directions, objective, count, drawn",
     [
-        (["minimize"], constrained, 5, ["xstar-optimum", "xstar-importance", "xstar-calibration"]),
-        (["minimize"], constrained, 1, ["xstar-optimum", "xstar-importance", "xstar-calibration"]),
-        (BOTH, two, 5, []),
+        (["minimize"], constrained, 5, PICTURES),
+        (["minimize"], constrained, 1, PICTURES),
+        (BOTH, two, 5, PICTURES),
         (BOTH, two, 0, []),
     ],
 )
