@@ -451,3 +451,22 @@ def test_what_is_recommended_late_is_feasible():
     opt = run(20, noise=0.0)
     assert constrained(opt.recommend().params)["sum"] <= 1.0
     assert any(point.confirmed for point in both(12).pareto().recommended)
+
+
+def test_without_noise_a_failure_is_final():
+    opt = run(0, space={"n": xstar.Integer(1, 3)}, noise=0.0)
+    for trial in opt.ask(3):
+        opt.fail(trial, "spilled")
+    assert opt.exhausted
+    with pytest.raises(xstar.SpaceExhausted):
+        opt.ask()
+
+
+def test_information_of_many_points_is_that_of_each(monkeypatch):
+    from xstar.numerics import arrays
+
+    front = both(4)
+    points = [{"x": x, "y": 1.0 - x} for x in np.linspace(0.0, 1.0, 7)]
+    whole = front.information(points)
+    monkeypatch.setattr(arrays, "BLOCK_ELEMENTS", 1)
+    np.testing.assert_allclose(front.information(points), whole, rtol=1e-6)

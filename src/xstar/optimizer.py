@@ -319,7 +319,7 @@ class Optimizer:
         """Whether every legal point has been evaluated or is pending, and another evaluation would tell nothing new."""
         evidence = self._gather() if self.goals is None else self._gather_each().whole
         try:
-            evidence.excluded(self.space.domain, self.noise)
+            evidence.excluded(self.space.domain, self.noise if self.goals is None else self._settings.noise_of_all)
         except SpaceExhausted:
             return True
         return False

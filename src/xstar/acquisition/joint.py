@@ -25,7 +25,7 @@ from xstar.entropy.optima import Optima, draw_optima
 from xstar.errors import SettingsError
 from xstar.gp.observations import check_points
 from xstar.gp.outputs import Outputs
-from xstar.numerics.arrays import Array, HostArray, move, namespace, to_numpy
+from xstar.numerics.arrays import Array, HostArray, in_chunks, move, namespace, to_numpy
 from xstar.numerics.ascent import Evaluation
 from xstar.numerics.checks import generator, instance, integer
 from xstar.numerics.random import permutations
@@ -156,7 +156,8 @@ class JointPrepared(Prepared):
     def by_output(self, X: ArrayLike) -> Array:
         """Return the nats that each output's value at points (n, d) tells, shape (K, n); they sum to the score."""
         points = check_points(X, "X", like=self.score.like, dimension=self.dimension, table=True)
-        return self.score.each(points[None, ...])
+        (each,) = in_chunks(lambda x: (self.score.each(x),), points[None, ...], self.score.elements_per_point, (1,))
+        return each
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,12 @@ class Settings:
             raise SettingsError(f"there is no output {name!r}; the outputs are {', '.join(self._of_outputs)}.")
         return self._of_outputs[name]
 
+    @property
+    def noise_of_all(self) -> float | None:
+        """The noise of an evaluation with several outputs: 0 if none of them has any, None if that is not known."""
+        noises = {own.noise for own in self._of_outputs.values()}
+        return 0.0 if noises == {0.0} else None
+
     @cached_property
     def _of_outputs(self) -> dict[str, Settings]:
         goals = self.goals

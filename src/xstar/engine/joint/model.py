@@ -205,11 +205,6 @@ class JointModel:
         """Whether nothing is likely to be feasible of all that was evaluated."""
         return not len(self.tested)
 
-    @cached_property
-    def surely_feasible(self) -> HostArray:
-        """Which of the tested points are as likely to be feasible as a recommendation should be."""
-        return self.feasible(self.tested) >= SURELY
-
     @property
     def noise(self) -> float:
         """The noise of an evaluation, in the units of `height`."""

@@ -21,7 +21,7 @@ from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_tur
 from xstar.engine.evidence import Evidence
 from xstar.engine.fit import NUMERICAL
 from xstar.engine.joint.evidence import JointEvidence
-from xstar.engine.joint.model import JointModel, JointModels
+from xstar.engine.joint.model import LIKELY, JointModel, JointModels
 from xstar.engine.seeds import Seeds
 from xstar.engine.settings import Settings
 from xstar.engine.space_filling import next_of_design, random_point
@@ -61,7 +61,7 @@ def suggest_jointly(
         If no point is left that would tell anything new.
     """
     domain, whole = settings.space.domain if within is None else within, evidence.whole
-    excluded, seeds = whole.excluded(domain, None, repeat=repeat), Seeds(settings.seed, number)
+    excluded, seeds = whole.excluded(domain, settings.noise_of_all, repeat=repeat), Seeds(settings.seed, number)
     if settings.strategy.acquisition is None:
         return Suggestion(random_point(settings, domain, excluded, seeds), {"method": "random", "fallback": None})
     why: list[str] = []
@@ -115,7 +115,7 @@ def _choose(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, An
 
 def _balanced(model: JointModel, own: PES, balance: Balance, search: _Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of what the suggestion is for: to confirm, to improve, or to explore."""
-    tested = _heights_of(model, search)
+    tested = _tested_means(model, search)
     if search.last and (confirmed := _confirm(model, search, tested)) is not None:
         return confirmed
     if is_turn_to_improve(balance, search.seeds.number):
@@ -134,10 +134,10 @@ def _balanced(model: JointModel, own: PES, balance: Balance, search: _Search) ->
         return row, {**diagnostics, "purpose": "feasible"}
 
 
-def _heights_of(model: JointModel, search: _Search) -> HostArray:
+def _tested_means(model: JointModel, search: _Search) -> HostArray:
     """Posterior means (n, J) at points that were evaluated, or are pending, and are likely to be feasible."""
     pending = search.evidence.pending[search.evidence.legal_pending]
-    likely = pending[model.feasible(pending) >= 0.5] if len(pending) else pending
+    likely = pending[model.feasible(pending) >= LIKELY] if len(pending) else pending
     return model.means(np.concatenate([model.tested, likely]))
 
 
@@ -163,7 +163,7 @@ def _improve(
 def _improved(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of the largest expected hypervolume improvement, or of the largest probability of feasibility."""
     pending = search.evidence.pending
-    front = _heights_of(model, search)
+    front = _tested_means(model, search)
     score = JointLogEI().prepare(
         model.outputs, front, model.reference if model.goals.several else np.array([-math.inf]),
         pending if len(pending) else None,
@@ -201,7 +201,7 @@ def _explored(
     if balance is not None:
         known = {"purpose": "explore"}
         drawn = model.heights(score.score.optima)
-        tested = _heights_of(model, search)
+        tested = _tested_means(model, search)
         if np.isfinite(drawn).any():
             rows = model.front_within(search.domain)
             best = np.array([max(model.height(np.concatenate([tested, model.means(rows)])), model.height(tested))])
@@ -224,7 +224,7 @@ def _confirm(model: JointModel, search: _Search, tested: HostArray) -> tuple[Hos
 def _largest_gain(model: JointModel, rows: HostArray, tested: HostArray, search: _Search) -> HostArray | None:
     """Of points that are likely to be feasible and may be evaluated, the one that raises the height most."""
     rows = rows[search.allows(rows)]
-    rows = rows[model.feasible(rows) >= 0.5] if len(rows) else rows
+    rows = rows[model.feasible(rows) >= LIKELY] if len(rows) else rows
     if not len(rows):
         return None
     before, means = model.height(tested), model.means(rows)
