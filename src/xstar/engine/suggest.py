@@ -41,11 +41,11 @@ class Suggestion(NamedTuple):
     """`method` is what chose the point, `fallback` says why it was not the method asked for; None if it was."""
 
 
-class _NothingFound(Exception):
+class NothingFound(Exception):
     """Why a method gives way to the next."""
 
 
-class _Search(NamedTuple):
+class Search(NamedTuple):
     """Where the next point is looked for, and with which random numbers."""
 
     domain: Domain
@@ -54,9 +54,9 @@ class _Search(NamedTuple):
     seeds: Seeds
     last: bool
 
-    def allows(self, row: HostArray) -> bool:
-        """Whether another evaluation at a legal point would tell anything new."""
-        return not self.excluded.has(row[None])[0]
+    def allows(self, rows: HostArray) -> HostArray:
+        """Return at which legal points (m, d) another evaluation would tell anything new."""
+        return ~self.excluded.has(rows)
 
 
 def suggest(
@@ -79,7 +79,7 @@ def suggest(
         return Suggestion(random_point(settings, domain, excluded, seeds), {"method": "random", "fallback": None})
     why: list[str] = []
     if needs_model(settings, evidence):
-        search = _Search(domain, excluded, evidence, seeds, last)
+        search = Search(domain, excluded, evidence, seeds, last)
         for name, row, outcome in _by_model(settings, evidence, models, search):
             if row is not None:
                 return Suggestion(row, {"method": name, "fallback": "; ".join(why) or None, **outcome})
@@ -95,7 +95,7 @@ def needs_model(settings: Settings, evidence: Evidence) -> bool:
 
 
 def _by_model(
-    settings: Settings, evidence: Evidence, models: Models, search: _Search
+    settings: Settings, evidence: Evidence, models: Models, search: Search
 ) -> Iterator[tuple[str, HostArray | None, dict[str, Any]]]:
     """What each method has found, with its diagnostics; or None, and why."""
     model = models.model(settings, evidence)
@@ -111,13 +111,13 @@ def _by_model(
         try:
             row, diagnostics = _choose(model, acquisition, search)
             yield name, row, {**diagnostics, **model.diagnostics, **model.prediction(row).as_diagnostics()}
-        except _NothingFound as reason:
+        except NothingFound as reason:
             yield name, None, {"why": f"{name} {reason}"}
         except NUMERICAL as error:
             yield name, None, {"why": f"{name} failed: {str(error).rstrip('.')}"}
 
 
-def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+def _choose(model: Model, acquisition: Acquisition, search: Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of an acquisition; or, where it is balanced, the one that the suggestion is for."""
     rng, balance = search.seeds.acquisition(), model.settings.strategy.balance
     if balance is None:
@@ -129,7 +129,7 @@ def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[Ho
     tested = _best_tested(model, search.evidence)
     if is_turn_to_improve(balance, search.seeds.number):
         # What goes wrong with an improvement is no reason not to explore.
-        with contextlib.suppress(_NothingFound, *NUMERICAL):
+        with contextlib.suppress(NothingFound, *NUMERICAL):
             improved = _improve(model, balance, tested, search, rng)
             if improved is not None:
                 return improved
@@ -142,14 +142,14 @@ def _choose(model: Model, acquisition: Acquisition, search: _Search) -> tuple[Ho
         "gain": model.in_values(tested, outlook.best),
         "left": model.in_values(tested, np.maximum.reduce([outlook.optimum, outlook.best, tested])),
     }
-    if confirms(balance, outlook)[0] and search.allows(best):
+    if confirms(balance, outlook)[0] and search.allows(best[None])[0]:
         return best, {**score.diagnostics, **_bits(acquisition, score, best), "purpose": "confirm", **known}
     row, diagnostics = _maximize(model, acquisition, score, search, rng)
     return row, {**diagnostics, "purpose": "explore", **known}
 
 
 def _improve(
-    model: Model, balance: Balance, tested: HostArray, search: _Search, rng: np.random.Generator
+    model: Model, balance: Balance, tested: HostArray, search: Search, rng: np.random.Generator
 ) -> tuple[HostArray, dict[str, Any]] | None:
     """The point of LogEI, if it is expected to gain enough."""
     optimum = model.sampled_maxima(FEW_OPTIMA, rng).mean(keepdims=True)
@@ -164,18 +164,18 @@ def _improve(
     return row, {**diagnostics, "purpose": "improve", "left": model.in_values(tested, optimum)}
 
 
-def _prepare(model: Model, acquisition: Acquisition, search: _Search, rng: np.random.Generator) -> Prepared:
+def _prepare(model: Model, acquisition: Acquisition, search: Search, rng: np.random.Generator) -> Prepared:
     score = model.prepare(acquisition, rng, search.evidence.pending)
     if score.diagnostics.get("dropped", 0) == score.diagnostics.get("samples", 1):
-        raise _NothingFound("dropped all its samples")
+        raise NothingFound("dropped all its samples")
     return score
 
 
-def _confirm(model: Model, search: _Search) -> tuple[HostArray, dict[str, Any]] | None:
+def _confirm(model: Model, search: Search) -> tuple[HostArray, dict[str, Any]] | None:
     """The best point, if it is better than what was tested and may be evaluated."""
     best, tested = model.best_within(search.domain), _best_tested(model, search.evidence)
     height = model.mean(best[None])
-    if height[0] - tested[0] <= ROUNDING or not search.allows(best):
+    if height[0] - tested[0] <= ROUNDING or not search.allows(best[None])[0]:
         return None
     return best, {"purpose": "confirm", "gain": model.in_values(tested, height)}
 
@@ -188,7 +188,7 @@ def _best_tested(model: Model, evidence: Evidence) -> HostArray:
 
 
 def _maximize(
-    model: Model, acquisition: Acquisition, score: Prepared, search: _Search, rng: np.random.Generator
+    model: Model, acquisition: Acquisition, score: Prepared, search: Search, rng: np.random.Generator
 ) -> tuple[HostArray, dict[str, Any]]:
     """The best point of an acquisition, and how it was found."""
     objective: Objective = score
@@ -197,16 +197,16 @@ def _maximize(
     around = None if score.starts is None else to_numpy(score.starts)[0]
     row, value = model.maximize(objective, rng, within=search.domain, excluded=search.excluded, around=around)
     if not math.isfinite(value):
-        raise _NothingFound("found no allowed point with a finite score")
+        raise NothingFound("found no allowed point with a finite score")
     if not score.additive and value <= 0.0:
-        raise _NothingFound("sees nothing left to learn")
+        raise NothingFound("sees nothing left to learn")
     if not _is_likely(row[None], model) and _is_likely(
         _few_left(search.domain, search.excluded, model.settings), model
     ):
-        raise _NothingFound("sees something to learn only where evaluations are likely to fail")
+        raise NothingFound("sees something to learn only where evaluations are likely to fail")
     told = _bits(acquisition, score, row)
     if told and told["bits"] * math.log(2.0) < model.settings.model.least_information:
-        raise _NothingFound("sees nothing left to learn")
+        raise NothingFound("sees nothing left to learn")
     return row, {**score.diagnostics, **told, "score": value}
 
 

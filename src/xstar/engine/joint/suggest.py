@@ -12,41 +12,22 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from xstar.acquisition import EI, PES, JointLogEI, JointPES, LogEI, Prepared, Thompson
 from xstar.engine.balance import FEW_OPTIMA, ROUNDING, Outlook, confirms, is_turn_to_improve, is_worthwhile, may_improve
-from xstar.engine.evidence import Evidence
 from xstar.engine.fit import NUMERICAL
 from xstar.engine.joint.evidence import JointEvidence
 from xstar.engine.joint.model import LIKELY, JointModel, JointModels
 from xstar.engine.seeds import Seeds
 from xstar.engine.settings import Settings
 from xstar.engine.space_filling import next_of_design, random_point
-from xstar.engine.suggest import Suggestion
+from xstar.engine.suggest import NothingFound, Search, Suggestion
 from xstar.methods import Balance
 from xstar.numerics.arrays import HostArray, to_numpy
-from xstar.search import Domain, Objective, Points
-
-
-class _NothingFound(Exception):
-    """Why a method gives way to the next."""
-
-
-class _Search(NamedTuple):
-    """Where the next point is looked for, and with which random numbers."""
-
-    domain: Domain
-    excluded: Points
-    evidence: Evidence
-    seeds: Seeds
-    last: bool
-
-    def allows(self, rows: HostArray) -> HostArray:
-        """At which legal points (m, d) another evaluation would tell anything new."""
-        return ~self.excluded.has(rows)
+from xstar.search import Domain, Objective
 
 
 def suggest_jointly(
@@ -69,7 +50,7 @@ def suggest_jointly(
         if evidence.missing:
             why.append(f"nothing has been told of {', '.join(evidence.missing)} yet")
         else:
-            search = _Search(domain, excluded, whole, seeds, last)
+            search = Search(domain, excluded, whole, seeds, last)
             for name, row, outcome in _by_model(settings, evidence, models, search):
                 if row is not None:
                     return Suggestion(row, {"method": name, "fallback": "; ".join(why) or None, **outcome})
@@ -79,7 +60,7 @@ def suggest_jointly(
 
 
 def _by_model(
-    settings: Settings, evidence: JointEvidence, models: JointModels, search: _Search
+    settings: Settings, evidence: JointEvidence, models: JointModels, search: Search
 ) -> Iterator[tuple[str, HostArray | None, dict[str, Any]]]:
     """What each method has found, with its diagnostics; or None, and why."""
     model = models.model(settings, evidence)
@@ -96,13 +77,13 @@ def _by_model(
         try:
             row, diagnostics = _improved(model, search) if name != settings.method_name else _choose(model, search)
             yield name, row, {**diagnostics, **model.diagnostics}
-        except _NothingFound as reason:
+        except NothingFound as reason:
             yield name, None, {"why": f"{name} {reason}"}
         except NUMERICAL as error:
             yield name, None, {"why": f"{name} failed: {str(error).rstrip('.')}"}
 
 
-def _choose(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+def _choose(model: JointModel, search: Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of the method itself; or, where it is balanced, the one that the suggestion is for."""
     own, balance = model.settings.strategy.acquisition, model.settings.strategy.balance
     if isinstance(own, LogEI | EI):
@@ -113,20 +94,20 @@ def _choose(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, An
     return _explored(model, own, search, None) if balance is None else _balanced(model, own, balance, search)
 
 
-def _balanced(model: JointModel, own: PES, balance: Balance, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+def _balanced(model: JointModel, own: PES, balance: Balance, search: Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of what the suggestion is for: to confirm, to improve, or to explore."""
     tested = _tested_means(model, search)
     if search.last and (confirmed := _confirm(model, search, tested)) is not None:
         return confirmed
     if is_turn_to_improve(balance, search.seeds.number):
         # What goes wrong with an improvement is no reason not to explore.
-        with contextlib.suppress(_NothingFound, *NUMERICAL):
+        with contextlib.suppress(NothingFound, *NUMERICAL):
             improved = _improve(model, balance, tested, search)
             if improved is not None:
                 return improved
     try:
         return _explored(model, own, search, balance)
-    except _NothingFound:
+    except NothingFound:
         if not model.seeking:
             raise
         # Where nothing is feasible on any draw, there is no optimum to learn of yet.
@@ -134,7 +115,7 @@ def _balanced(model: JointModel, own: PES, balance: Balance, search: _Search) ->
         return row, {**diagnostics, "purpose": "feasible"}
 
 
-def _tested_means(model: JointModel, search: _Search) -> HostArray:
+def _tested_means(model: JointModel, search: Search) -> HostArray:
     """Posterior means (n, J) at points that were evaluated, or are pending, and are likely to be feasible."""
     pending = search.evidence.pending[search.evidence.legal_pending]
     likely = pending[model.feasible(pending) >= LIKELY] if len(pending) else pending
@@ -142,7 +123,7 @@ def _tested_means(model: JointModel, search: _Search) -> HostArray:
 
 
 def _improve(
-    model: JointModel, balance: Balance, tested: HostArray, search: _Search
+    model: JointModel, balance: Balance, tested: HostArray, search: Search
 ) -> tuple[HostArray, dict[str, Any]] | None:
     """The point that improves most on what was tested, if it is expected to gain enough; or is most feasible."""
     if model.seeking:
@@ -160,7 +141,7 @@ def _improve(
     return row, {**diagnostics, "purpose": "improve"}
 
 
-def _improved(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+def _improved(model: JointModel, search: Search) -> tuple[HostArray, dict[str, Any]]:
     """The point of the largest expected hypervolume improvement, or of the largest probability of feasibility."""
     pending = search.evidence.pending
     front = _tested_means(model, search)
@@ -171,7 +152,7 @@ def _improved(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, 
     return _maximize(model, score, search, model.tested[-1:])
 
 
-def _sampled(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, Any]]:
+def _sampled(model: JointModel, search: Search) -> tuple[HostArray, dict[str, Any]]:
     """A point of one sampled optimum."""
     rng = search.seeds.acquisition()
     optima = model.draw_optima(1, rng)
@@ -181,13 +162,11 @@ def _sampled(model: JointModel, search: _Search) -> tuple[HostArray, dict[str, A
     rows = search.domain.snap(to_numpy(optima.x)[0, h, 0][rng.permutation(there)])
     allowed = rows[search.allows(rows)]
     if not len(allowed):
-        raise _NothingFound("has sampled a point that may not be evaluated again")
+        raise NothingFound("has sampled a point that may not be evaluated again")
     return allowed[0], {}
 
 
-def _explored(
-    model: JointModel, own: PES, search: _Search, balance: Balance | None
-) -> tuple[HostArray, dict[str, Any]]:
+def _explored(model: JointModel, own: PES, search: Search, balance: Balance | None) -> tuple[HostArray, dict[str, Any]]:
     """The point that tells most; or a point of the recommendation that is known to gain more than may be left."""
     pending, rng = search.evidence.pending, search.seeds.acquisition()
     acquisition = JointPES(
@@ -196,7 +175,7 @@ def _explored(
     )  # fmt: skip
     score = acquisition.prepare(model.outputs, rng, pending if len(pending) else None, *model.region)
     if score.diagnostics["dropped"] == score.diagnostics["samples"]:
-        raise _NothingFound("dropped all its samples")
+        raise NothingFound("dropped all its samples")
     known: dict[str, Any] = {}
     if balance is not None:
         known = {"purpose": "explore"}
@@ -211,17 +190,17 @@ def _explored(
     around = to_numpy(score.starts)[0] if score.starts is not None else None
     row, diagnostics = _maximize(model, score, search, around)
     if diagnostics["score"] < model.settings.model.least_information:
-        raise _NothingFound("sees nothing left to learn")
+        raise NothingFound("sees nothing left to learn")
     return row, {**score.diagnostics, **diagnostics, **_bits(model, score, row), **known}
 
 
-def _confirm(model: JointModel, search: _Search, tested: HostArray) -> tuple[HostArray, dict[str, Any]] | None:
+def _confirm(model: JointModel, search: Search, tested: HostArray) -> tuple[HostArray, dict[str, Any]] | None:
     """The point of the recommendation that gains most on what was tested, if there is such."""
     row = _largest_gain(model, model.front_within(search.domain), tested, search)
     return None if row is None else (row, {"purpose": "confirm"})
 
 
-def _largest_gain(model: JointModel, rows: HostArray, tested: HostArray, search: _Search) -> HostArray | None:
+def _largest_gain(model: JointModel, rows: HostArray, tested: HostArray, search: Search) -> HostArray | None:
     """Of points that are likely to be feasible and may be evaluated, the one that raises the height most."""
     rows = rows[search.allows(rows)]
     rows = rows[model.feasible(rows) >= LIKELY] if len(rows) else rows
@@ -234,7 +213,7 @@ def _largest_gain(model: JointModel, rows: HostArray, tested: HostArray, search:
 
 
 def _maximize(
-    model: JointModel, score: Prepared, search: _Search, around: HostArray | None
+    model: JointModel, score: Prepared, search: Search, around: HostArray | None
 ) -> tuple[HostArray, dict[str, Any]]:
     """The best point of a score."""
     objective: Objective = score
@@ -244,9 +223,9 @@ def _maximize(
         objective, search.seeds.acquisition(), within=search.domain, excluded=search.excluded, around=around
     )
     if not math.isfinite(value):
-        raise _NothingFound("found no allowed point with a finite score")
+        raise NothingFound("found no allowed point with a finite score")
     if not score.additive and value <= 0.0:
-        raise _NothingFound("sees nothing left to learn")
+        raise NothingFound("sees nothing left to learn")
     return row, {"score": value}
 
 
