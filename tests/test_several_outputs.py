@@ -470,3 +470,15 @@ def test_information_of_many_points_is_that_of_each(monkeypatch):
     whole = front.information(points)
     monkeypatch.setattr(arrays, "BLOCK_ELEMENTS", 1)
     np.testing.assert_allclose(front.information(points), whole, rtol=1e-6)
+
+
+def test_how_sure_a_recommendation_is_can_be_set(known):
+    careful = xstar.Method(model=xstar.methods.ModelSettings(sure=0.999))
+    opt = run(0, method=careful)
+    for trial in known.trials[:9]:
+        opt.tell(trial.params, trial.values)
+    usual = known.with_trials(known.trials[:9]).recommend()
+    assert opt.recommend().feasibility >= 0.998
+    assert opt.recommend().outputs["sum"].mean < usual.outputs["sum"].mean
+    with pytest.raises(SettingsError, match="sure"):
+        xstar.methods.ModelSettings(sure=1.5)

@@ -89,6 +89,8 @@ class ModelSettings:
     """Of the likelihood of hyperparameters where something is claimed: what is left to gain, where the optimum is, how
     sure a recommendation is. Half of the evidence lets in explanations that the data have all but excluded, which a
     model that is wrong needs, and one that is right can afford (`python -m benchmarks.calibration`)."""
+    sure: float = 0.95
+    """With constraints, what is recommended is feasible with at least this probability, where anything is."""
     least_information: float = 1e-9
     """In nats: an evaluation that is expected to tell less tells nothing."""
     lookahead: int = 64
@@ -106,6 +108,7 @@ class ModelSettings:
         for name in ("claims_power", "least_noise", "most_noise", "reference_lengthscale", "reference_noise", "flat",
                      "noisy", "least_information", "feasible_enough"):  # fmt: skip
             positive(getattr(self, name), name)
+        positive(self.sure, "sure", below=1.0)
         if isinstance(self.warp, list | tuple):
             object.__setattr__(self, "warp", tuple(self.warp))
         if not self.warps:

@@ -50,8 +50,6 @@ LIKELY = 0.5
 """The probability of feasibility from which a tested point counts as feasible."""
 HOPELESS = 0.05
 """Below this it is of no use to compare probabilities: they are largest where nothing is known."""
-SURELY = 0.95
-"""And that of a recommendation."""
 BEYOND = 0.1
 """A reference is this share of the front's range below its worst values."""
 MOST_FRONT = 20
@@ -249,7 +247,7 @@ class JointModel:
         points = distinct(part.snap(to_numpy(rows)))
         tested = self.tested_within(part)
         points = distinct(np.concatenate([points, tested]))
-        sure = self.feasible(points) >= SURELY
+        sure = self.feasible(points) >= self._sure
         if not sure.any():
             return self._most_feasible(part)[None]
         means = self.means(points)
@@ -259,7 +257,7 @@ class JointModel:
         picked = front[spread_out(means[front], MOST_FRONT, 0)]
         found = self._climbed(part, points, means, picked)
         everything = distinct(np.concatenate([found, points[front], tested]))
-        everything = everything[self.feasible(everything) >= SURELY - SLACK]
+        everything = everything[self.feasible(everything) >= self._sure - SLACK]
         if not self.goals.several:
             return self._cautious(everything, tested)[None]
         values = self.means(everything)
@@ -285,7 +283,7 @@ class JointModel:
             Prepared(MeanScore(model.post.by_problem())) for model in self.objectives
         )
         limits: tuple[Objective, ...] = (self._log_feasible,) if self.constraints else ()
-        sure = (math.log(SURELY),) if self.constraints else ()
+        sure = (math.log(self._sure),) if self.constraints else ()
         screened = Screened(points, tuple(score.screen(points) for score in (*mean_scores, *limits)))
         functions = Scalarized(mean_scores, limits, sure, screened=screened)
         if J > 1:
@@ -307,7 +305,7 @@ class JointModel:
     def _cautious(self, rows: HostArray, tested: HostArray) -> HostArray:
         """The point to recommend of a single objective: see `engine.incumbents`."""
         best = rows[np.argmax(self.means(rows)[:, 0])]
-        sure = tested[self.feasible(tested) >= SURELY - SLACK]
+        sure = tested[self.feasible(tested) >= self._sure - SLACK]
         if not len(sure):
             return np.asarray(best)
         best_tested = sure[np.argmax(self.means(sure)[:, 0])]
@@ -335,6 +333,11 @@ class JointModel:
     def tested_within(self, part: Domain) -> HostArray:
         """Tested points in a part of the domain."""
         return self.tested[np.all(part.snap(self.tested) == self.tested, axis=-1)]
+
+    @property
+    def _sure(self) -> float:
+        """The probability of feasibility that a recommendation has."""
+        return self.settings.model.sure
 
     @cached_property
     def _log_feasible(self) -> Prepared:
